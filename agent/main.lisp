@@ -401,7 +401,7 @@ of which would be copied after each copy of the process."
                          ;; CPU time: on a busy machine, real time would include other processes.
                          (processor-time)))
                (process (call-atomically
-                         (lambda () (clone-process (and silent (first descriptors)) severed)))))
+                         (lambda () (clone-process (and silent (first descriptors)) severed (or silent separate))))))
           (cond ((null process)
                  (close-descriptors descriptors)
                  (list id :refused "The kernel made no copy of the process."))

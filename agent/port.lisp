@@ -180,12 +180,12 @@ broken.")
   "Make CLOSE with ABORT only close the files that are open for writing, not delete or rename them: an error that the
 session has left before is left once more, in a copy of the process, and the files may be others' by now.")
 
-(define-port-operation clone-process (&optional channel severed)
+(define-port-operation clone-process (&optional channel severed apart)
   "Copy the process as a sibling. Returns the copy's process id, or 0 in the copy.
 NIL if the kernel refused. With CHANNEL, a descriptor, the copy has that as its channel, dies with its parent, and
 waits for octets before it does anything else: until then it writes to almost no page. The descriptors in SEVERED are
 descriptor 0 in the copy before this returns, so that their other ends do not see it, and their numbers are not used
-again.")
+again. If APART is true, the copy opens locked files anew, so that it does not hold the locks.")
 
 (define-port-operation adopt-descriptors (descriptors)
   "In a copy: make DESCRIPTORS the channel or the channel and both outputs, and close them.")

@@ -397,3 +397,34 @@ class RollBack(InFolder):
         self.assertFalse(self.s.call("rollback-session", to="2").is_error)
         lines = [line.split(",")[0] for line in self.s.call("list-checkpoints").text.splitlines()[1:]]
         self.assertEqual(sorted(set(lines)), sorted(lines))
+
+
+class Locks(mcp.SessionTest):
+    """What the session has closed is free, whatever copies of it wait."""
+
+    # flock with LOCK_EX and LOCK_NB; fcntl with F_OFD_SETLK and a struct flock for writing.
+    FLOCK = '(sb-alien:alien-funcall (sb-alien:extern-alien "flock" (function sb-alien:int sb-alien:int sb-alien:int)) (sb-sys:fd-stream-fd %s) 6)'
+    OFD = ('(let ((lock (make-array 32 :element-type (quote (unsigned-byte 8)) :initial-element 0))) (setf (aref lock 0) 1)'
+           ' (sb-sys:with-pinned-objects (lock) (sb-alien:alien-funcall (sb-alien:extern-alien "fcntl" (function sb-alien:int sb-alien:int'
+           ' sb-alien:int sb-sys:system-area-pointer)) (sb-sys:fd-stream-fd %s) 37 (sb-sys:vector-sap lock))))')
+
+    def test_a_lock_ends_with_the_evaluation_that_failed_with_it(self):
+        for lock in (self.FLOCK, self.OFD):
+            with self.subTest(lock[:30]):
+                path = os.path.join(self.folder(), "locked")
+                opened = '(with-open-file (f "%s" :direction :output :if-exists :append :if-does-not-exist :create) %%s)' % path
+                self.assertFails(opened % ('(write-string "one" f) (finish-output f) (let ((got %s)) (error "stop ~~d" got))' % (lock % "f")), "SIMPLE-ERROR")
+                self.assertEvaluates(opened % (lock % "f"), "0")
+                self.assertEvaluates("1", "1")
+                number = self.s.newest_error()
+                self.assertValue(self.s.call("evaluate-in-frame", frame=0, index=number, code="1"), "1")
+                self.assertEvaluates(opened % (lock % "f"), "0")
+                self.assertEqual("one", mcp.read(path))
+
+    def test_a_file_that_was_locked_can_be_used_in_the_copy(self):
+        path = os.path.join(self.folder(), "locked")
+        self.s.evaluate("(defvar *f* nil)")
+        self.assertFails('(with-open-file (f "%s" :direction :io :if-exists :supersede) (write-string "one two" (setf *f* f)) (file-position f 4) %s (error "stop"))'
+                         % (path, self.FLOCK % "f"), "SIMPLE-ERROR")
+        self.assertEvaluates("1", "1")
+        self.assertIn("TWO", self.s.call("evaluate-in-frame", frame=0, index=1, code="(read *f*)").text)

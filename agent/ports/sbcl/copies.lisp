@@ -167,23 +167,72 @@ thread would fail."
           ((eql kind +socket+) (format nil "socket (descriptor ~d~@[, ~a~])" descriptor (socket-text descriptor)))
           (t (format nil "event queue or timer (descriptor ~d)" descriptor)))))
 
-(implement clone-process (&optional channel severed)
+;;; A lock of flock, or of an open file description, stays until all processes that share the description have closed it. So a
+;;; copy that waits opens a locked file anew, through the kernel's name for it. Other files stay shared, and with them the
+;;; position: after a return to the copy's state, what was written since must not be overwritten.
+
+(defconstant +path-octets+ 32)
+
+(defun locked-p (descriptor)
+  "True if DESCRIPTOR is of a regular file with such a lock. A lock of POSIX belongs to one process, and a copy has none."
+  (and (eql +regular-file+ (kind-of-descriptor descriptor))
+       (ignore-errors
+        (with-open-file (lines (format nil "/proc/self/fdinfo/~d" descriptor) :external-format :latin-1)
+          (loop for line = (read-line lines nil)
+                while line
+                  thereis (and (eql 0 (search "lock:" line))
+                               (or (search " FLOCK " line) (search " OFDLCK " line))))))))
+
+(defun files-to-reopen ()
+  "Return the descriptors of locked files, and the names by which a copy opens them, each in +PATH-OCTETS+ octets."
+  (let* ((files (remove-if-not #'locked-p (set-difference (open-descriptors) *kept-descriptors*)))
+         (names (make-array (* +path-octets+ (length files)) :element-type '(unsigned-byte 8) :initial-element 0)))
+    (loop for descriptor in files
+          for start by +path-octets+
+          do (replace names (map 'vector #'char-code (format nil "/proc/self/fd/~d" descriptor)) :start1 start))
+    (values (coerce files '(simple-array (signed-byte 32) (*))) names)))
+
+(declaim (inline reopen-file))
+(defun reopen-file (descriptor name)
+  "In a copy, which allocates nothing yet: open the file of DESCRIPTOR by the string at the address NAME, at the same position."
+  (declare (type (unsigned-byte 32) descriptor) (type sb-vm:word name))
+  (let* ((flags (system-call (72 25) descriptor sb-posix:f-getfl 0))
+         (place (system-call (8 62) descriptor 0 1)) ; lseek
+         (new (system-call (257 56) 0 name (logior (ldb (byte 32 0) flags) +close-on-exec+) 0)))
+    (unless (minusp new)
+      (system-call (8 62) (ldb (byte 32 0) new) (ldb (byte 63 0) place) 0)
+      (system-call (292 24) (ldb (byte 32 0) new) descriptor ; dup3
+                   (if (logtest 1 (system-call (72 25) descriptor sb-posix:f-getfd 0)) +close-on-exec+ 0))
+      (system-call (3 57) (ldb (byte 32 0) new)))))
+
+(implement clone-process (&optional channel severed apart)
+  (multiple-value-bind (files names)
+      (if apart
+          (files-to-reopen)
+          (values (make-array 0 :element-type '(signed-byte 32)) (make-array 0 :element-type '(unsigned-byte 8))))
+    (clone channel (coerce severed '(simple-array (signed-byte 32) (*))) files names)))
+
+(defun clone (channel severed files names)
   (declare (optimize speed (sb-c:alien-funcall-saves-fp-and-pc 0)))
   (let ((message *message*)
-        (channel (or channel -1))
-        (severed (coerce severed '(simple-array (signed-byte 32) (*)))))
-    (declare (type (signed-byte 32) channel) (type (simple-array (signed-byte 32) (*)) severed))
-    (with-writable-vectors (message)
+        (channel (or channel -1)))
+    (declare (type (signed-byte 32) channel) (type (simple-array (signed-byte 32) (*)) severed files)
+             (type (simple-array (unsigned-byte 8) (*)) names))
+    (with-writable-vectors (message names)
       (let* ((octet (sb-sys:sap-int (sb-sys:sap+ (sb-sys:vector-sap message) +poll+)))
              (address (thread-id-address))
-             (ends (if (plusp (length severed)) (open-gate) '(-1 -1)))
+             (paths (sb-sys:sap-int (sb-sys:vector-sap names)))
+             (ends (if (plusp (+ (length severed) (length files))) (open-gate) '(-1 -1)))
              (read-end (first ends))
              (write-end (second ends))
              (process (system-call (56 220) (logior +child-of-the-parent+ sb-posix:sigchld) 0 0 0 0))) ; clone
-        (declare (type sb-vm:word octet address) (type (signed-byte 32) read-end write-end))
+        (declare (type sb-vm:word octet address paths) (type (signed-byte 32) read-end write-end))
         (when (zerop process)
           (loop for descriptor across severed
                 do (system-call (292 24) 0 (ldb (byte 32 0) descriptor) +close-on-exec+)) ; dup3
+          (loop for descriptor across files
+                for name of-type sb-vm:word from paths by +path-octets+
+                do (reopen-file (ldb (byte 32 0) descriptor) name))
           (unless (minusp read-end)
             (system-call (3 57) (ldb (byte 32 0) read-end)) ; close
             (system-call (3 57) (ldb (byte 32 0) write-end)))
