@@ -48,6 +48,10 @@
   "Call FUNCTION, an evaluation, which may keep no more of a person's heap than it is given."
   (funcall function))
 
+(defun call-sparing-image (function)
+  "Call FUNCTION, which may not end an image that a person runs."
+  (funcall function))
+
 (defun made-thread-p (thread)
   "True if THREAD, of a person's image, was made by an evaluation."
   (declare (ignore thread))

@@ -24,7 +24,7 @@
     (return-from call-in-its-share (funcall function)))
   (multiple-value-bind (used size) (heap-readings)
     (let ((use (make-heap-use :thread (current-thread) :session *session* :base used
-                              :share (or (session-max-memory *session*) (ash (- size used) -3)))))
+                              :share (if *max-memory* (ash *max-memory* 20) (ash (- size used) -3)))))
       (unwind-protect (progn
                         (call-locked (lambda () (push use *heap-uses*)))
                         (funcall function))

@@ -32,7 +32,7 @@
           do (setf (nth (position name *own-variables*) values) value))
     values))
 
-(defun joined-open (client &key (announce t) looks (lock-grace 10) max-memory (session "default") before port)
+(defun joined-open (client &key (announce t) looks (lock-grace 10) (session "default") before port)
   "Open a session for CLIENT. Returns its number, the agent's hello, and a sentence on what the session BEFORE was
 evaluating when its connection was cut, or NIL; or returns (:FAILED sentence). PORT is where the server has found this image."
   (multiple-value-bind (connection package) (own-connection)
@@ -45,7 +45,6 @@ evaluating when its connection was cut, or NIL; or returns (:FAILED sentence). P
           (let ((left (and before (what-was-left before)))
                 (new (make-session :program client :agent client :name session :announces announce :connection connection
                                    :looks looks :lock-grace lock-grace
-                                   :max-memory (and max-memory (ash max-memory 20))
                                    :own-values (if looks (values-for-looking (global-values)) (global-values)))))
             (let ((opened (open-session new)))
               (when before

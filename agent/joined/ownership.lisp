@@ -62,6 +62,9 @@ calls it and nothing else; otherwise it can be any thread."
 
 ;;; What ends the image
 
+(defvar *image-ends* nil
+  "True once END-IMAGE was invoked.")
+
 (defun stop-before-exit (name function arguments &optional (can-go-on t))
   "Call FUNCTION, which is called NAME and ends the image, with ARGUMENTS; in the agent's threads only if that is meant. Return NIL
 if the code is to go on without that, which CAN-GO-ON permits."
@@ -74,6 +77,7 @@ if the code is to go on without that, which CAN-GO-ON permits."
                                 (unless *by-force*
                                   (error "END-IMAGE is invoked by invoke-restart with force, and not by code."))
                                 (let ((*is-agents-thread* nil))
+                                  (setf *image-ends* t)
                                   (apply (the function function) arguments))
                                 (return-from stop-before-exit nil))
                      :report-function (lambda (stream)

@@ -20,7 +20,6 @@
   (name "" :type string)                ; what the server calls the session
   (announces t)                         ; NIL, T for the echo area, or :BUFFER
   (lock-grace 10)                       ; how many seconds the person's program waits for a lock of an error
-  (max-memory nil)                      ; how many octets its threads may keep
   (looks nil)                           ; nothing of the program is run for it
   connection thread
   (variables (make-array +session-variables+ :initial-element nil) :type simple-vector)

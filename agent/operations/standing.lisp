@@ -311,6 +311,9 @@
     (dolist (standing errors)
       (await-thread (standing-thread standing) +unwinding-seconds+))))
 
+(define-session-variable *max-memory* nil
+  "How many MiB the thread of an evaluation in a person's image may keep; NIL for what CALL-IN-ITS-SHARE chooses.")
+
 (defun note-thread-errors (most)
   ;; The memory of a global value may be protected until it is first written. With all signals blocked by the program,
   ;; writing it would end the process.
@@ -326,7 +329,9 @@
   (destructuring-bind (id name . arguments) message
     (let ((number (getf arguments :standing)))
       (when (and (null *post*) (member name *evaluating-operations*))
-        (note-thread-errors (getf arguments :thread-errors 0)))
+        (note-thread-errors (getf arguments :thread-errors 0))
+        (when (shares-image-p)
+          (setf *max-memory* (getf arguments :max-memory))))
       (cond (number
              (perform-in-error number message operation))
             ((or *post* (not (member name *evaluating-operations*)))

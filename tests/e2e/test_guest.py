@@ -38,16 +38,21 @@ class Owning(mcp.TestCase):
 
     def test_no_way_to_exit_ends_the_image(self):
         self.s.evaluate("(require :sb-posix)")
+        self.person.evaluate("(progn (defvar *end* #'exit) 1)")
+        self.assertEqual("#<FUNCTION EXIT>", self.person.evaluate("(fdefinition 'exit)"))
         alien = '(sb-alien:alien-funcall (sb-alien:extern-alien "%s" (function sb-alien:void sb-alien:int)) 9)'
         for code in ("(exit)", "(exit :abort t)", "(quit)", "(uiop:quit 3)", "(sb-posix:exit 3)", "(funcall 'sb-posix:exit 3)",
                      "(sb-sys:os-exit 3 :abort t)", '(save-lisp-and-die "no")', "(sb-posix:kill (sb-posix:getpid) 9)",
                      "(funcall 'sb-posix:kill 0 9)", "(funcall (compile nil '(lambda () (sb-posix:kill (sb-posix:getpid) 9))))",
                      alien % "exit", alien % "_exit", alien % "abort",
-                     "(funcall (compile nil '(lambda () %s)))" % alien % "_exit"):
+                     "(funcall (compile nil '(lambda () %s)))" % alien % "_exit",
+                     "(funcall (fdefinition 'exit))", "(funcall (fdefinition 'exit) :abort t)", "(funcall (fdefinition 'sb-posix:exit) 3)",
+                     "(funcall (fdefinition 'sb-posix:kill) 0 9)", "(throw 'sb-impl::%end-of-the-world t)",
+                     "(unwind-protect (funcall (fdefinition 'quit)) (print 1))"):
             with self.subTest(code):
                 self.assertIn("would end the image", self.assertFails(code, "SIMPLE-ERROR").text)
         # In the threads that evaluations make, and in threads of the person's.
-        for code in ("(sb-thread:make-thread #'exit)", "(sb-thread:make-thread (lambda () (sb-thread:make-thread #'exit)))",
+        for code in ("(sb-thread:make-thread #'exit)", "(sb-thread:make-thread *end*)", "(sb-thread:interrupt-thread (sb-thread:main-thread) *end*)", "(sb-thread:make-thread (lambda () (sb-thread:make-thread #'exit)))",
                      "(schedule-timer (make-timer #'exit :thread t) 0.01)", "(schedule-timer (make-timer #'exit :thread nil) 0.01)",
                      "(schedule-timer (make-timer #'exit :thread (sb-thread:main-thread)) 0.01)",
                      "(sb-thread:interrupt-thread (sb-thread:main-thread) #'exit)",
@@ -61,6 +66,7 @@ class Owning(mcp.TestCase):
         self.assertEqual("\"ls\"", self.person.evaluate("(progn (sb-posix:kill (sb-posix:getpid) 0) \"ls\")"))
 
     def test_the_restart_that_ends_the_image_needs_force_and_is_never_first(self):
+        self.person.evaluate("(progn (defvar *end* #'exit) 1)")
         path = mcp.write(os.path.join(self.folder(), "ends.lisp"), "(defvar *loaded* t)\n(exit)\n")
         report = self.s.call("load-file", path=path)
         self.assertErrorReport(report, "SIMPLE-ERROR")
@@ -73,7 +79,8 @@ class Owning(mcp.TestCase):
         self.assertFails("(handler-bind ((error (lambda (c) (invoke-restart (find-restart-in c))))) (exit))".replace(
             "(find-restart-in c)", '(find "END-IMAGE" (compute-restarts c) :key #\'restart-name :test #\'string=)'))
         self.assertUntouched()
-        self.assertFails("(exit :code 7)")
+        self.assertFails("(funcall (fdefinition 'exit) :abort t)")
+        self.assertFails("(funcall *end* :code 7)")
         self.s.call("invoke-restart", restart="END-IMAGE", force=True)
         self.assertEqual(7, self.image.process.wait(20 * mcp.STRETCH))
 
@@ -96,7 +103,9 @@ class Owning(mcp.TestCase):
         self.assertUntouched()
 
     def test_what_fills_the_heap_is_stopped_before_it_is_full(self):
-        client = self.start_server(*self.options, "--max-memory", "64")
+        client = self.start_server(*self.options)
+        self.assertIn("max-memory: 0 MiB (an eighth of the free heap)", client.call("configure-limits").text)
+        self.assertIn("max-memory: 64 MiB", client.call("configure-limits", max_memory=64).text)
         fill = "(let ((all '())) (loop (push (list 1 2 3) all)))"
         stubborn = "(let ((all '())) (loop (handler-case (push (list 1 2 3) all) (serious-condition () nil))))"
         for code in (fill, stubborn, fill, stubborn, fill, "(loop repeat 1000 collect (make-array 100000))"):

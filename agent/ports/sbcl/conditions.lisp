@@ -27,7 +27,7 @@ request end the process, and the debugger is the agent."
         (sb-ext:*invoke-debugger-hook* #'enter-agent)
         ;; Error handlers that signal errors are ordinary; endless recursion fills the stack.
         (sb-kernel:*maximum-error-depth* 1000000))
-    (funcall function)))
+    (call-sparing-image function)))
 
 (implement stop-in-debugger (condition)
   (let ((sb-debug:*stack-top-hint* 'invoke-debugger))

@@ -17,7 +17,7 @@
 ;;; What ends the image
 
 (defparameter *names-of-exits*
-  '(("EXIT" "SB-EXT") ("QUIT" "SB-EXT") ("OS-EXIT" "SB-SYS") ("UNIX-EXIT" "SB-UNIX") ("EXIT" "SB-POSIX")
+  '(("EXIT" "SB-EXT") ("OS-EXIT" "SB-SYS") ("UNIX-EXIT" "SB-UNIX") ("EXIT" "SB-POSIX")
     ("SAVE-LISP-AND-DIE" "SB-EXT")))
 
 (defparameter *names-of-kills* '(("UNIX-KILL" "SB-UNIX") ("UNIX-KILLPG" "SB-UNIX") ("KILL" "SB-POSIX") ("KILLPG" "SB-POSIX")))
@@ -26,6 +26,17 @@
   '("exit" "_exit" "_Exit" "quick_exit" "abort" "kill" "killpg" "raise" "tgkill" "pthread_kill" "execv" "execve" "execvp"
     "execl" "execle" "execlp")
   "Foreign routines that end the image, or may.")
+
+(defun call-sparing-image (function)
+  "Call FUNCTION. Whatever calls the function of EXIT there, it throws to this tag; only END-IMAGE lets it go on."
+  (catch 'sb-impl::%end-of-the-world
+    (return-from call-sparing-image (funcall function)))
+  (when (and *is-agents-thread* (not *image-ends*))
+    ;; EXIT has noted in this thread that it ends, and has kept all others from ending.
+    (let ((code (shiftf sb-sys:*exit-in-progress* nil)))
+      (sb-thread:release-mutex sb-impl::*exit-lock* :if-not-owner :punt)
+      (stop-before-exit 'sb-ext:exit #'sb-ext:exit (list :code code) nil)))
+  (throw 'sb-impl::%end-of-the-world t))
 
 (defun stop-before-kill (name kill arguments)
   "Stand in for KILL, called NAME: it ends the image if what it is to signal is this process, or its group."
@@ -65,6 +76,13 @@ into a call of it."
                        collect (cons symbol (let ((symbol symbol) (function function))
                                               (lambda (exit &rest arguments)
                                                 (funcall function symbol exit arguments)))))))
+
+(defun keep-what-stands-in (strip function)
+  "Stand in for STRIP, which finds for FDEFINITION what FUNCTION was before something stood in for it."
+  (if (and *is-agents-thread*
+           (loop for (name) in (ways-to-end) thereis (eq function (symbol-function name))))
+      function
+      (funcall (the function strip) function)))
 
 (defun ways-to-use-pools ()
   "List (NAME . WRAPPER) for the functions of pools of threads that are in the image now."
@@ -107,13 +125,14 @@ into a call of it."
                                          (if *is-agents-thread* (leave-debugger) (funcall disable))))
   (set-expanders #'expand-foreign-symbol #'expand-extern-alien)
   (wrap-calls 'sb-sys:find-foreign-symbol-address #'find-routine)
+  (wrap-calls 'sb-impl::strip-encapsulation #'keep-what-stands-in)
   (loop for (name . wrapper) in (append (ways-to-end) (ways-to-use-pools))
         do (wrap-calls name wrapper)))
 
 (defun remove-ownership ()
   (set-expanders nil *extern-alien*)
   (mapc #'unwrap-calls (append '(sb-ext:make-timer sb-impl::run-timer sb-ext:disable-debugger
-                                 sb-sys:find-foreign-symbol-address)
+                                 sb-sys:find-foreign-symbol-address sb-impl::strip-encapsulation)
                                (mapcar #'first *ways-to-give-away*)
                                (mapcar #'first (append (ways-to-end) (ways-to-use-pools))))))
 
