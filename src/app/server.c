@@ -284,7 +284,6 @@ static bool begin(struct server *server, const struct options *options, struct c
         .limits = &options->limits,
         .most_sessions = options->most_sessions,
         .most_processes = options->most_processes,
-        .most_memory_mib = options->most_memory_mib,
         .idle_timeout_ms = (uint64_t)options->idle_timeout_s * 1000,
         .image_directory = options->state_directory,
         .confinements = confinements,

@@ -351,8 +351,6 @@ static void open_session(struct image *image)
     sexp_write_symbol(&form, "looks");
     strbuf_adds(&form, image->options.only_looks ? " cl:t" : " cl:nil");
     strbuf_addf(&form, " :lock-grace %zu", image->options.lock_grace_s);
-    if (image->options.max_memory_mib > 0)
-        strbuf_addf(&form, " :max-memory %zu", image->options.max_memory_mib);
     end_call(&form);
     request(image, &form, on_opened);
     enter(image, OPENING);

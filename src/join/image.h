@@ -37,7 +37,6 @@ struct image_options {
     struct image_process before; /* what was joined before */
     size_t lock_grace_s;         /* how long the person's program waits for a lock of an error */
     bool only_looks;             /* the agent runs nothing of the program, its print methods neither */
-    size_t max_memory_mib; /* by how much a thread of the agent's may make the heap grow; 0: not given */
     struct worker_events events; /* of the worker */
     /* The agent is there: a worker in state WORKER_STARTING, whose on_ready comes next. Given. */
     void (*on_worker)(void *arg, struct worker *worker, const struct image_facts *facts);

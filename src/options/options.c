@@ -311,10 +311,6 @@ static const struct option_definition table[] = {
      COUNT(most_sessions)},
     {SESSIONS, "max-processes", "N", "Maximum number of Lisp processes, including checkpoints", "unlimited",
      COUNT(most_processes)},
-    {SESSIONS, "max-memory", "MiB",
-     "Maximum memory that a session and its copies may hold before old copies are dropped; in a joined Lisp, "
-     "what an evaluation may keep before it is stopped",
-     "a quarter of the memory", COUNT(most_memory_mib)},
     {SESSIONS, "control-groups", NULL,
      "Give each session its own control group, in the server's, which must be delegated to it", "",
      FLAG(has_control_groups)},

@@ -51,7 +51,6 @@ struct options {
     size_t save_every_s;                            /* 0: save at the end only */
     size_t idle_timeout_s;                          /* 0: never suspend sessions */
     size_t most_sessions, most_processes;           /* of the server; 0: not given */
-    size_t most_memory_mib;                         /* of each session; 0: not given */
     bool has_control_groups;                        /* --control-groups */
     size_t principal_sessions, principal_processes; /* of each principal; 0: not given */
     struct limits limits;

@@ -361,7 +361,8 @@ void session_note_announced(struct session *s, size_t n)
 
 bool session_has_limit(const struct session *s, enum limit limit)
 {
-    return s->place.joined.address == NULL || (limit != LIMIT_MAX_HEAP && limit != LIMIT_CHECKPOINTS);
+    return s->place.joined.address == NULL ? limit != LIMIT_MAX_MEMORY
+                                           : limit != LIMIT_MAX_HEAP && limit != LIMIT_CHECKPOINTS;
 }
 
 struct limits *session_limits(struct session *s)

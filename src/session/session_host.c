@@ -70,7 +70,7 @@ struct session_host *session_host_new(const struct session_host_options *options
     host->image_store = image_store_new(options->image_directory);
     host->orphans = orphans_new(host->options.loop);
     host->idle_timer = loop_handle_timer(host->options.loop, host);
-    host->memory_watch = memory_watch_new(host, options->most_memory_mib);
+    host->memory_watch = memory_watch_new(host, (size_t)limits_int(&host->limits, LIMIT_MAX_MEMORY));
     host->seed = random_number();
     return host;
 }

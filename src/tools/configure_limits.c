@@ -12,24 +12,28 @@ static void on_noted(struct tool_call *call, const struct outcome *o)
     call_finish(call);
 }
 
+/* Why a session lacks a limit, by whether it is an image that a person runs. */
+static const char *const why_not[] = {
+    "max-memory is of a session that is an image which a person runs (attach); of others the option "
+    "--max-memory sets it. Nothing was changed.",
+    "This session is an image that a person runs (attach): its heap was given to it when it was started, and "
+    "it is never copied, so there is neither max-heap nor checkpoint-limit. Nothing was changed.",
+};
+
 static void run(struct tool_call *call, struct session *s)
 {
-    if (session_attached(s) != NULL &&
-        (arguments_has(call, "max-heap") || arguments_has(call, "checkpoint-limit"))) {
-        call_answer(
-            call, true,
-            "This session is an image that a person runs (attach): its heap was given to it when it was "
-            "started, and it is never copied, so there is neither max-heap nor checkpoint-limit. Nothing was "
-            "changed.");
-        return;
-    }
     /* All or nothing: a copy is changed first. */
     struct limits changed = *session_limits(s);
     for (size_t i = 0; i < LIMIT_COUNT; i++) {
         const char *name = limit_definition((enum limit)i)->name;
         struct err err;
-        if (arguments_has(call, name) &&
-            !limits_set(&changed, (enum limit)i, arguments_number(call, name, 0), &err)) {
+        if (!arguments_has(call, name))
+            continue;
+        if (!session_has_limit(s, (enum limit)i)) {
+            call_answer(call, true, "%s", why_not[session_attached(s) != NULL]);
+            return;
+        }
+        if (!limits_set(&changed, (enum limit)i, arguments_number(call, name, 0), &err)) {
             call_answer(call, true, "%s Nothing was changed.", err.message);
             return;
         }
@@ -42,8 +46,8 @@ static void run(struct tool_call *call, struct session *s)
             continue;
         strbuf_addf(&call->text, "\n  %s: %.10g%s%s", d->name, changed.value[i],
                     d->unit[0] != '\0' ? " " : "", d->unit);
-        if (changed.value[i] == 0 && d->is_unlimited_at_0)
-            strbuf_adds(&call->text, " (unlimited)");
+        if (changed.value[i] == 0 && d->at_0 != NULL)
+            strbuf_addf(&call->text, " (%s)", d->at_0);
     }
     if (arguments_has(call, "max-heap"))
         strbuf_adds(&call->text, "\nmax-heap takes effect when the session is next reset.");
@@ -60,11 +64,12 @@ static void run(struct tool_call *call, struct session *s)
 const struct tool tool_configure_limits = {
     .name = "configure-limits",
     .title = "Configure limits",
-    .description = "Change limits of the session (time, output, heap) and show all.",
+    .description = "Change limits of the session and show all.",
     .arguments = {ARGUMENT("timeout", NUMBER, ""), ARGUMENT("max-output", INTEGER, ""),
                   ARGUMENT("print-length", INTEGER, ""), ARGUMENT("print-level", INTEGER, ""),
                   ARGUMENT("max-heap", INTEGER, "MiB, from the next reset."),
                   ARGUMENT("checkpoint-limit", INTEGER, "Unnamed ones to keep."),
-                  ARGUMENT("thread-errors", INTEGER, "Failed threads that wait."), SESSION_ARGUMENT},
+                  ARGUMENT("thread-errors", INTEGER, "Failed threads that wait."),
+                  ARGUMENT("max-memory", INTEGER, "MiB."), SESSION_ARGUMENT},
     .run_in = run,
 };

@@ -38,7 +38,6 @@ struct session_host_options {
     const struct limits *limits; /* borrowed, copied: the initial limits of sessions */
     size_t most_sessions;        /* of all owners together; 0: SESSION_HOST_MOST_SESSIONS */
     size_t most_processes;       /* of all owners together, with copies; 0: as many as the machine allows */
-    size_t most_memory_mib;      /* of each session with its copies; 0: a quarter of the memory */
     const struct session_wording *wording; /* borrowed, outlives it */
     const struct session_waits *waits;     /* borrowed, copied; NULL: the product's */
     uint64_t idle_timeout_ms;              /* a session that is idle for this long is suspended; 0: never */

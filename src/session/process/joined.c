@@ -119,7 +119,6 @@ void joined_begin(struct session *s, const struct worker_events *events)
         .before = s->place.joined.process,
         .only_looks = s->host->options.only_looks,
         .lock_grace_s = s->host->options.lock_grace_s,
-        .max_memory_mib = s->host->options.most_memory_mib,
         .events = *events,
         .on_worker = on_worker,
         .on_failed = on_failed,

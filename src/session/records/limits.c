@@ -7,21 +7,26 @@
 #include <string.h>
 
 static const struct limit_definition definitions[LIMIT_COUNT] = {
-    [LIMIT_TIMEOUT] = {"timeout", "s", 0.05, 86400, 30, false, false, "Time limit of one call"},
+    [LIMIT_TIMEOUT] = {"timeout", "s", 0.05, 86400, 30, false, NULL, "Time limit of one call"},
     [LIMIT_MAX_OUTPUT] =
-        {"max-output", "bytes", 200, 4000000, 4096, true, false,
+        {"max-output", "bytes", 200, 4000000, 4096, true, NULL,
          "Maximum size of each output or value in a reply; a whole reply has at most four times as much"},
-    [LIMIT_PRINT_LENGTH] = {"print-length", "", 0, 1000000, 0, true, true,
+    [LIMIT_PRINT_LENGTH] = {"print-length", "", 0, 1000000, 0, true, "unlimited",
                             "Maximum elements printed of each list or vector; 0 for no limit"},
-    [LIMIT_PRINT_LEVEL] = {"print-level", "", 0, 1000, 0, true, true,
+    [LIMIT_PRINT_LEVEL] = {"print-level", "", 0, 1000, 0, true, "unlimited",
                            "Maximum nesting levels printed of a value; 0 for no limit"},
-    [LIMIT_MAX_HEAP] = {"max-heap", "MiB", 128, 1048576, 2048, true, false,
+    [LIMIT_MAX_HEAP] = {"max-heap", "MiB", 128, 1048576, 2048, true, NULL,
                         "Heap of a session's Lisp; takes effect when the session is next reset or created"},
-    [LIMIT_CHECKPOINTS] = {"checkpoint-limit", "", 0, 64, 8, true, false,
+    [LIMIT_CHECKPOINTS] = {"checkpoint-limit", "", 0, 64, 8, true, NULL,
                            "Maximum unnamed checkpoints of a session; 0 for none"},
     [LIMIT_THREAD_ERRORS] =
-        {"thread-errors", "", 0, 5, 0, true, false,
+        {"thread-errors", "", 0, 5, 0, true, NULL,
          "Maximum failed threads kept in their error, so that it can be entered; 0 ends them"},
+    [LIMIT_MAX_MEMORY] =
+        {"max-memory", "MiB", 0, 1048576, 0, true, "an eighth of the free heap",
+         "Maximum memory of a session and its copies before old copies are dropped, or what an evaluation in "
+         "a joined Lisp may keep before it is stopped; 0 for a quarter of the memory, or an eighth of the "
+         "free heap"},
 };
 
 const struct limit_definition *limit_definition(enum limit limit)

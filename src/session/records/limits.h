@@ -16,6 +16,7 @@ enum limit {
     LIMIT_MAX_HEAP,
     LIMIT_CHECKPOINTS,
     LIMIT_THREAD_ERRORS,
+    LIMIT_MAX_MEMORY, /* a session changes it only in an image that a person runs */
     LIMIT_COUNT
 };
 
@@ -25,7 +26,7 @@ struct limit_definition {
     const char *unit; /* "s", "bytes", "MiB", "" */
     double minimum, maximum, initial;
     bool is_whole;
-    bool is_unlimited_at_0;
+    const char *at_0;        /* what 0 means; NULL: 0 */
     const char *description; /* one sentence */
 };
 

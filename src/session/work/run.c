@@ -107,6 +107,8 @@ void run_send(struct session *s)
         strbuf_addf(&op->request, " :evaluation %llu", (unsigned long long)number);
         if (limits_int(&s->limits, LIMIT_THREAD_ERRORS) > 0)
             strbuf_addf(&op->request, " :thread-errors %d", limits_int(&s->limits, LIMIT_THREAD_ERRORS));
+        if (s->place.joined.address != NULL && limits_int(&s->limits, LIMIT_MAX_MEMORY) > 0)
+            strbuf_addf(&op->request, " :max-memory %d", limits_int(&s->limits, LIMIT_MAX_MEMORY));
     }
     if (s->place.joined.address != NULL && op->asked.author.name[0] != '\0') {
         sexp_write_symbol(&op->request, "by");
