@@ -11,14 +11,17 @@
 #include "tools/table.h"
 #include "calls/tool_call.h"
 
-extern const char guide_workflow[], guide_patterns[], guide_recovery[], guide_threads[]; /* guide/ */
+/* guide/ */
+extern const char guide_workflow[], guide_patterns[], guide_recovery[], guide_threads[],
+    guide_joined_workflow[], guide_joined_patterns[], guide_joined_recovery[];
 
 /* A topic without a text is the list of tools. */
 static const struct {
-    const char *topic, *text;
+    const char *topic, *text, *joined; /* in an image that a person runs, which always has threads */
 } topics[] = {
-    {"workflow", guide_workflow}, {"tools", NULL}, {"patterns", guide_patterns}, {"recovery", guide_recovery},
-    {"threads", guide_threads},
+    {"workflow", guide_workflow, guide_joined_workflow}, {"tools", NULL, NULL},
+    {"patterns", guide_patterns, guide_joined_patterns}, {"recovery", guide_recovery, guide_joined_recovery},
+    {"threads", guide_threads, guide_joined_recovery},
 };
 
 #define TOPIC_COUNT (sizeof topics / sizeof topics[0])
@@ -44,12 +47,12 @@ static void run(struct tool_call *call)
         /* The last one is for those who ask for it. */
         if (topic == NULL ? i + 1 == TOPIC_COUNT : strcmp(topic, topics[i].topic) != 0)
             continue;
+        const char *text = call->toolbox->attach != NULL ? topics[i].joined : topics[i].text;
         strbuf_adds(&call->text, call->text.len > 0 ? "\n\n" : "");
-        if (topics[i].text == NULL)
+        if (text == NULL)
             add_tools(call->toolbox->listing, &call->text);
         else
-            listing_add_text(&tool_table, call->toolbox->listing, topics[i].text, strlen(topics[i].text),
-                             &call->text);
+            listing_add_text(&tool_table, call->toolbox->listing, text, strlen(text), &call->text);
     }
     call->text.settled = call->text.len; /* all of it is the server's own: lines may begin with a heading */
     call_finish(call);

@@ -320,7 +320,15 @@ class Place(mcp.TestCase):
             % (image.address, image.process.pid),
         )
         self.assertNotIn("You work in", client.evaluate("1").text)
+        guide = client.call("get-usage-guide").text
+        self.assertLessEqual(len(guide.encode()), 4000)
+        for part in ("a Lisp that a person runs", "force: true acts on what is theirs", "nothing can be undone", "An error marked \"the person's\"", "evaluate-lisp"):
+            self.assertIn(part, guide)
+        for other in ("rollback-session to", "a checkpoint that checkpoint-session named", "create-session starts"):
+            self.assertNotIn(other, guide)
+        self.assertIn("force: true", client.call("get-usage-guide", topic="threads").text)
         own = self.start_server(handshake=False)
+        self.assertNotIn("force", own.call("get-usage-guide").text)
         self.assertIn("rollback-session", own.handshake()["instructions"])
 
     def test_a_relative_path_is_below_the_sessions_directory(self):
