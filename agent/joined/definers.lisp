@@ -37,7 +37,9 @@ FOUND is as DEFINITIONS-IN returns it, the others are from before.")
   "Return the key of *DEFINERS* for FOUND, an element of DEFINITIONS-IN, or NIL: its symbol is made when the text is read."
   (destructuring-bind (kind name package signature) found
     (multiple-value-bind (symbol is-there)
-        (find-symbol (string-upcase (if (consp name) (second name) name)) package)
+        (if (find-package package)
+            (find-symbol (string-upcase (if (consp name) (second name) name)) package)
+            (values nil nil))
       (and is-there
            (list* kind (if (consp name) (list 'setf symbol) symbol) signature)))))
 
@@ -69,7 +71,8 @@ FOUND is as DEFINITIONS-IN returns it, the others are from before.")
         for (word name) = (multiple-value-list (defined-at text start))
         for kind = (and word (kind-of-word word))
         do (when (and word (string-equal "in-package" (plain-token word)) (stringp name))
-             (setf package (or (find-package (string-upcase name)) package)))
+             ;; By its name: the package may be made when the text is evaluated.
+           (setf package (string-upcase name)))
         when (and kind name (not (string-equal "defvar" (plain-token word))))
           collect (list kind name package (if (eq kind :method) (signature-in-text text start) nil))))
 
@@ -226,6 +229,28 @@ FOUND is as DEFINITIONS-IN returns it, the others are from before.")
       (setf (definer-file definer) (namestring (truename path))
             (definer-how definer) (format nil "from ~a" (file-namestring path)))
       (expect-definitions key definer text (find-package "COMMON-LISP-USER") (toplevel-starts text)))))
+
+;;; A system is loaded file by file, by a request of the agent's or by whatever the person has done.
+
+(defun note-component-loaded (component is-done)
+  "COMPONENT, a file of the program's, is about to be loaded in this thread, or has been if IS-DONE."
+  (ignore-errors
+   (let ((key (list (current-thread) component))
+         (file (namestring (asdf:component-pathname component))))
+     (cond (is-done
+            (settle-definitions key t))
+           ((not (library-file-p file))
+            (note-definitions-of-file key
+                                      (if *is-agents-thread*
+                                          (make-definer :owner (session-number *session*) :name (session-client *session*))
+                                          (make-definer :owner :person))
+                                      file))))))
+
+(dolist (method (list (defmethod asdf:perform :before ((operation asdf/lisp-action:basic-load-op) (component asdf:source-file))
+                        (note-component-loaded component nil))
+                      (defmethod asdf:perform :after ((operation asdf/lisp-action:basic-load-op) (component asdf:source-file))
+                        (note-component-loaded component t))))
+  (push (cons #'asdf:perform method) *asdf-methods*))
 
 ;;; The text of what others have evaluated, for FIND-DEFINITION
 

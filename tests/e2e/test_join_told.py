@@ -224,6 +224,26 @@ class Replaced(test_join.ImageTest):
         self.assertIn("AGENTS-2, AGENTS-3: replace the person's", self.s.call("load-file", path=path).text)
         self.assertNotIn("replace", self.s.call("load-file", path=path).text)
 
+    def test_by_a_file_of_a_system(self):
+        self.assertOperational()
+        folder = self.folder()
+        mcp.write(folder + "/stall.asd", '(defsystem "stall" :serial t :components ((:file "package") (:file "fruit")))')
+        mcp.write(folder + "/package.lisp", "(defpackage :stall (:use :cl))\n")
+        path = mcp.write(folder + "/fruit.lisp", "(in-package :stall)\n(defun apple () 1)\n(defun pear () 1)\n")
+        load = '(swank:interactive-eval "(progn (require :asdf) (asdf:load-asd \\"%s/stall.asd\\") (asdf:load-system \\"stall\\") 1)")' % folder
+        self.editor.request(load)
+        self.assertNotIn("replace", self.s.evaluate("1").text)
+        self.s.evaluate("(defun apple () 2)", package="stall")
+        self.editor.evaluate("(defun stall::pear () 2)")
+        mcp.write(path, "(in-package :stall)\n(defun apple () 3)\n(defun pear () 3)\n;; later\n")
+        text = self.s.call("load-system", system="stall", force=True).text
+        self.assertIn("PEAR: replaces the person's of ", text)
+        self.assertNotIn("APPLE", text)
+        self.shown("PEAR: replaces yours")
+        mcp.write(path, "(in-package :stall)\n(defun apple () 4)\n(defun pear () 4)\n;; once more\n")
+        self.editor.request(load)
+        self.assertIn("APPLE, STALL::PEAR: the person's replace yours", self.s.evaluate("1").text)
+
     def test_by_another_agent_and_of_a_file(self):
         other = self.start_server(*self.options)
         self.s.evaluate("(defun shared-one () 1)")
@@ -328,8 +348,8 @@ class Place(mcp.TestCase):
             self.assertNotIn(other, guide)
         self.assertIn("force: true", client.call("get-usage-guide", topic="threads").text)
         own = self.start_server(handshake=False)
-        self.assertNotIn("force", own.call("get-usage-guide").text)
         self.assertIn("rollback-session", own.handshake()["instructions"])
+        self.assertNotIn("force", own.call("get-usage-guide").text)
 
     def test_a_relative_path_is_below_the_sessions_directory(self):
         image = joining.Image(self.folder())
