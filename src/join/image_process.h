@@ -25,6 +25,10 @@ void image_process_read(struct image_process *process, const struct sexp *probe)
 /* image_process_is(a, b): both are the same process. */
 bool image_process_is(const struct image_process *a, const struct image_process *b);
 
+/* image_process_why_silent(process): why a process that runs here does not answer, as the end of a sentence;
+ * "" if it is not here or nothing shows why. What it prints is seen if that goes to a file. */
+const char *image_process_why_silent(const struct image_process *process);
+
 /* image_process_has_ended(process): it has, or is ending; false if it runs, or is not here. */
 bool image_process_has_ended(const struct image_process *process);
 

@@ -3,6 +3,7 @@
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -12,9 +13,11 @@
 
 #include "join/address.h"
 #include "join/agent_cache.h"
+#include "join/image_process.h"
 #include "join/listener_owner.h"
 #include "join/secret.h"
 #include "join/swank.h"
+#include "proc/process.h"
 #include "wire/frame.h"
 #include "folder_test.h"
 
@@ -284,4 +287,54 @@ TEST(a_connection_that_another_user_has_accepted_is_not_ours)
     close(ready[1]);
     assert_int_equal(pid, waitpid(pid, &status, 0));
     assert_int_equal(0, status);
+}
+
+/* What a child with ${text} in the file that is its standard error is said to do. */
+static const char *why_silent(const char *text, bool stops)
+{
+    char line[512] = "", path[64];
+    FILE *file = tmpfile(), *stat;
+    int ready[2], status;
+    assert_int_equal(pipe(ready), 0);
+    fputs(text, file);
+    fflush(file);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(fileno(file), STDERR_FILENO);
+        close(ready[0]);
+        close(ready[1]);
+        if (stops)
+            raise(SIGSTOP);
+        for (;;)
+            pause();
+    }
+    close(ready[1]);
+    assert_int_equal(read(ready[0], path, 1), 0); /* it has its standard error */
+    close(ready[0]);
+    if (stops)
+        waitpid(child, &status, WUNTRACED);
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)child);
+    stat = fopen(path, "re");
+    assert_non_null(stat);
+    assert_non_null(fgets(line, sizeof line, stat));
+    fclose(stat);
+    struct process_stat facts;
+    assert_true(process_stat_parse(line, &facts));
+    struct image_process process = {.pid = child, .started_ticks = facts.started_ticks, .is_here = true};
+    const char *why = image_process_why_silent(&process);
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+    assert_string_equal(image_process_why_silent(&process), "");
+    fclose(file);
+    return why;
+}
+
+TEST(a_process_that_is_silent_shows_why)
+{
+    char long_text[9000];
+    memset(long_text, 'x', sizeof long_text);
+    strcpy(long_text + sizeof long_text - 200, "\nHeap exhausted, game over.\nWelcome to LDB\nldb> ");
+    assert_non_null(strstr(why_silent(long_text, false), "its heap may be full (ldb)"));
+    assert_string_equal(why_silent("Serving requests.\n", false), "");
+    assert_non_null(strstr(why_silent("ldb> ", true), "stopped by a signal"));
 }

@@ -84,11 +84,16 @@ static void on_failed(void *arg, const struct err *err)
 {
     struct session *s = arg;
     s->place.joined.image = NULL;
+    const struct image_process *process = &s->place.joined.process;
     free(s->why);
-    s->why = image_process_has_ended(&s->place.joined.process)
-                 ? strbuf_format("Process %" PRId64 ", which was joined, has ended. %s",
-                                 s->place.joined.process.pid, err->message)
-                 : xstrdup(err->message);
+    if (image_process_has_ended(process))
+        s->why =
+            strbuf_format("Process %" PRId64 ", which was joined, has ended. %s", process->pid, err->message);
+    else if (process->is_here)
+        s->why = strbuf_format("Process %" PRId64 ", which was joined, is there but does not answer%s. %s",
+                               process->pid, image_process_why_silent(process), err->message);
+    else
+        s->why = xstrdup(err->message);
     session_later(s);
 }
 
