@@ -59,7 +59,7 @@
 ;;; The heading of LIST-DEFINITIONS
 
 (defconstant +files-named+ 12)
-(defconstant +own-named+ 30)
+(defconstant +own-named+ 10)
 
 (defun program-part (symbols counts)
   "Return the part of a reply that summarises the program: COUNTS is a list of (KIND . NUMBER), SYMBOLS is as NEW-SYMBOLS lists them."

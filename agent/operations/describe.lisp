@@ -221,7 +221,7 @@ same name in other packages and similar names here; if there are none, similar n
   (multiple-value-bind (used limit) (heap-readings)
     (list *id* :ok
           :package (session-package-name)
-          :threads (thread-names)
+          :threads (folded-thread-names)
           :heap-bytes used
           :heap-limit-bytes limit
           :features (port-features)

@@ -46,6 +46,16 @@
                 lock (label-of owner) (number-of owner) (error-of-thread owner))
         nil)))
 
+(defun folded-thread-names ()
+  "List the names of the running threads, except the calling one; of threads that are alike, one with their number."
+  (multiple-value-bind (entries folded servers)
+      (fold-threads (mapcar (lambda (name) (list :name name)) (thread-names)))
+    (declare (ignore folded))
+    (append (loop for (nil name . more) in entries
+                  for alike = (getf more :alike)
+                  collect (format nil "~a~@[ (~d threads)~]" name (and alike (1+ (length alike)))))
+            (and servers (list (string-right-trim "." servers))))))
+
 (define-operation :threads (&key all)
   (let ((threads (sort (remove-if #'answers-look-up-p (all-threads)) #'< :key #'number-of)))
     (multiple-value-bind (entries folded servers)

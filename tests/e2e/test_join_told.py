@@ -400,6 +400,8 @@ class Short(test_join.ImageTest):
         self.assertRegex(threads, r"evaluation 20: stopped at error 20")
         self.assertIn("are Swank's or Slynk's own.", threads)
         self.assertNotIn("reader-thread", threads)
+        info = self.s.call("session-info").text
+        self.assertRegex(info, r"(?m)^Threads: .*hunchentoot-worker-127\.0\.0\.1:\.\.\. \(30 threads\).* more are Swank's or Slynk's own$")
         number = re.search(r", (\d+)  hunchentoot", threads).group(1)
         self.assertIn("hunchentoot-worker", self.s.call("get-backtrace", thread=number).text)
         errors = self.s.call("list-errors").text
