@@ -85,6 +85,30 @@ class Joined:
             person.end(failing)
         return has_number
 
+    def made_thread_reports(self, code, text):
+        """The next replies tell of the error of a thread that an evaluation makes, and nothing opens for a person."""
+        making = {"ecl": '(mp:process-run-function "made" (lambda () %s))', "abcl": '(threads:make-thread (lambda () %s) :name "made")'}[self.lisp]
+        self.s.evaluate("(progn %s nil)" % making % code)
+        try:
+            mcp.wait_until(lambda: self.s.evaluate("1") and text in self.s.call("list-errors").text, 10, text)
+        except mcp.TimedOut:
+            return False
+        return self.image.is_alive()
+
+    def try_with_a_person(self):
+        person = self.person()
+        person.evaluate("(defun of-both () :the-persons)")
+        finds = self.works("find-definition", ":the-persons", name="of-both")
+        lock = {"ecl": '(mp:with-lock ((mp:make-lock :name "db")) (error "locked"))', "abcl": '(threads:synchronized-on (list 1) (error "locked"))'}[self.lisp]
+        return {
+            "`find-definition` of what the person has evaluated": finds,
+            "what replaces a definition of the other's is told": "OF-BOTH: replaces the person's of" in self.s.evaluate("(defun of-both () 2)").text,
+            "a thread that an evaluation makes is the agent's: its errors": self.made_thread_reports('(error "of a made thread")', "of a made thread"),
+            "a thread that an evaluation makes does not end the Lisp": self.made_thread_reports("(ext:quit)", "would end the image"),
+            "the locks that an error holds are told, and freed when the program waits": " holds " in self.s.evaluate(lock).text,
+            "`max-memory` stops what fills the heap": not self.evaluates("(member 'cl-mcp-agent::watch-heap cl-mcp-agent::*implemented-operations*)", "NIL"),
+        }
+
     def try_each(self):
         """What works here: a dictionary of the rows of the table."""
         self.s.evaluate("(defclass shape () ((size :initarg :size :initform 1)))")
@@ -135,6 +159,7 @@ class Joined:
         can["`restart-frame`"] = works("restart-frame", "=>", frame=frame, index=number, values="1")
         can["an error stands in its thread, and a restart goes on from it"] = self.stands() and works(
             "invoke-restart", r"=> \(22\)", index=number, restart="USE-VALUE", value="(+ 20 2)")
+        can.update(self.try_with_a_person())
         return can
 
     def test_the_page_says_what_works(self):
