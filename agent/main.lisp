@@ -183,6 +183,9 @@ to end its report, or what is done at the error later."
          (thread-failed condition (kind-of-condition condition)))
         ((null *id*)
          (note-stray-condition condition "between two calls")
+         ;; A thread that has served may be unwinding: that tag is gone then, and a throw to it would be an error again, without end.
+         (when (and *post* (post-served *post*) (not (post-is-visit *post*)) (null *error-condition*))
+           (end-thread))
          (throw *between-requests* nil))
         (t
          (serve-error condition (kind-of-condition condition)))))

@@ -102,6 +102,7 @@ class Hour(mcp.TestCase):
         self.sizes = {}
         self.image = joining.Image(folder, SHOP)
         self.addCleanup(self.image.end)
+        self.addCleanup(lambda: print("# the image: %s; %s" % (self.image.process.poll(), "".join(self.image.printed)[-300:].replace("\n", "\n# "))))
         port = int(self.image.await_print(r"shop (\d+)\.", 300).group(1))
         emacs = joining.Emacs(folder)
         self.addCleanup(emacs.end)
