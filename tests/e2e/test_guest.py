@@ -178,7 +178,7 @@ class Owning(mcp.TestCase):
 
     def test_a_persons_thread_is_interrupted_looked_at_and_goes_on(self):
         for _ in range(3):
-            self.assertIn("error printing a UNPRINTABLE", self.s.call("get-backtrace", thread="service", locals=True).text)
+            self.assertIn("#<UNPRINTABLE: error printing it", self.s.call("get-backtrace", thread="service", locals=True).text)
         self.assertIn("Pass force", self.s.call("interrupt-thread", thread="service").text)
         self.assertIn("is stopped where it was", self.s.call("interrupt-thread", thread="service", force=True).text)
         self.assertErrorReport(self.s.call("evaluate-in-frame", frame=0, code="(error \"there\")", force=True))
