@@ -86,7 +86,7 @@ the same slot; each has an entry, the most specific first."
                    (:reads "reads a slot")
                    (:writes "writes a slot")
                    (t nil))
-           (place-part (place-of method)))))
+           (method-place-part method))))
 
 (defun methods-reply (subject methods arguments &rest more)
   (list* *id* :ok

@@ -113,7 +113,7 @@ steps at the top; for :EVERYWHERE it is 1 if FORM is a macro form, otherwise 0."
           :fails (notany (lambda (entry) (member (second entry) '(:primary :combined))) order)
           :order (loop for (method role) in order
                        collect (list* (method-text method) :role (symbol-name role)
-                                      (place-part (place-of method))))
+                                      (method-place-part method)))
           :form (and form (values (pretty-text (first form) 4000))))))
 
 (defun misfits-part (methods arguments)
@@ -122,7 +122,7 @@ steps at the top; for :EVERYWHERE it is 1 if FORM is a macro form, otherwise 0."
                        repeat 50
                        collect (list* (method-text method)
                                       :misfits (misfits method arguments)
-                                      (place-part (place-of method))))))
+                                      (method-place-part method)))))
 
 (defun dispatch-reply (form)
   (multiple-value-bind (name argument-forms) (called-function form)
@@ -145,7 +145,7 @@ steps at the top; for :EVERYWHERE it is 1 if FORM is a macro form, otherwise 0."
             (list *id* :ok
                   :name (name-text name)
                   :function (lambda-list-text function)
-                  :place (place-part (place-of function))))))))
+                  :place (object-place-part function name :function)))))))
 
 (defun generic-reply (name function arguments)
   (let* ((required (required-count (function-lambda-list function)))

@@ -62,7 +62,9 @@ the function's code that FRAME is executing. With LOCALS or EXACT the place is t
       (setf shown-name (if (typep condition 'undefined-function)
                            (cell-error-name condition)
                            'undefined-function)))
-    (multiple-value-bind (code place) (and (or locals exact) (frame-code frame (not locals)))
+    (multiple-value-bind (code place) (and (or locals exact)
+                                            (ignore-errors (frame-names-p frame shown-name))
+                                            (frame-code frame (not locals)))
       (list* (call-text shown-name arguments)
              (or place
                  (ignore-errors (frame-place-text frame shown-name)))

@@ -39,9 +39,11 @@
     (cond ((null class) '())
           ((eq kind :specializes)
            (loop for method in (all-methods-on-class class)
-                 collect (list (referrer-text method nil) 1 (place-of method))))
+                 collect (list* (referrer-text method nil) 1 (place-of method)
+                                (multiple-value-list (defining-form :method (method-signature method) method)))))
           (t (loop for subclass in (direct-subclasses class)
-                   collect (list (class-name-text subclass) 1 (place-of subclass)))))))
+                   collect (list (class-name-text subclass) 1 (place-of subclass)
+                                 (class-name subclass) (class-kind subclass)))))))
 
 (defun referrer-key (referrer)
   "Return the text by which REFERRER is sorted: those of the session come first, then other code, then the Lisp."
@@ -144,7 +146,7 @@ same."
            :own (and package (own-package-p package) t)
            (and object
                 (not (and package (own-package-p package)))
-                (place-part (place-of object))))))
+                (object-place-part object name (if (and (symbolp name) (macro-function name)) :macro :function))))))
 
 (defun callees-of (objects kinds arguments)
   "List the names OBJECTS refer to by one of KINDS, folded, for the wire; second, how many there are."

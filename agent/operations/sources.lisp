@@ -205,6 +205,33 @@ KIND; otherwise START."
                              repeat 20
                              collect (line-and-column text other))))))))
 
+(defun contains-name-p (text name start end)
+  (search (symbol-name (home-symbol name)) text :start2 start :end2 end :test #'char-equal))
+
+(defun names-other-p (text start name)
+  "True if the form of TEXT at START defines another name than NAME, a symbol or (SETF symbol), and does not even contain it."
+  (multiple-value-bind (word other) (defined-at text start)
+    (and word
+         (home-symbol name)
+         (member (plain-token word) *words-that-define-one-name* :test #'string-equal)
+         (not (equalp other (name-in-files name)))
+         (not (contains-name-p text name start (form-end text start))))))
+
+(defun place-names-p (place name)
+  "False if PLACE, in a file, is certainly not where NAME is defined: the file was loaded since with other text there, and dates did not
+tell."
+  (or (null (home-symbol name))
+      (null (getf place :position))
+      (flet ((names-p (characters)
+               (let* ((text (file-text (getf place :file) (getf place :position) characters))
+                      (start (and text (code-start text))))
+                 (if start
+                     (not (names-other-p text (live-form-start text start) name))
+                     (null text)))))
+        ;; The beginning of a form nearly always tells.
+        (or (names-p 400)
+            (names-p +definition-characters+)))))
+
 (defun file-definition (place name kind)
   "Return the definition of NAME as KIND, which is at PLACE in a file, as a property list: :FILE :LINE
 :TEXT; :CUT when more follows; :LINES of other forms that seem to define it; :CHANGED when the file is
@@ -214,7 +241,9 @@ newer than what was loaded; :MISSING when it cannot be read."
     (multiple-value-bind (text native)
         (file-text (getf place :file) (or position 0) (* 2 +definition-characters+))
       (let* ((first (and text position (not changed) (code-start text)))
-             (start (and first (inner-start text (live-form-start text first) name kind))))
+             (start (and first (inner-start text (live-form-start text first) name kind)))
+             (changed (or changed (and start (names-other-p text start name))))
+             (start (if changed nil start)))
         (cond ((and (null text) (null (file-text (getf place :file) 0 1)))
                (list :file (getf place :file) :missing t))
               ((and start (find (char text start) "(#"))
@@ -232,12 +261,26 @@ newer than what was loaded; :MISSING when it cannot be read."
   "Return PLACE, where NAME is defined as KIND, for the wire. In a file, a line that is unknown, or of a file that has changed,
 is searched for by the name; of the latter only if one form has it."
   (let* ((part (place-part place))
+         (part (if (and (getf part :line) (not (place-names-p place name)))
+                   (list :file (getf part :file) :changed t)
+                   part))
          (changed (getf part :changed))
          (found (and (getf part :file) (null (getf part :line)) (or changed (null (getf place :position)))
                      (text-by-name place name kind))))
     (if (and found (not (and changed (getf found :lines))))
         (list* :file (getf found :file) :line (getf found :line) (if changed '(:changed t) '()))
         part)))
+
+(defun object-place-part (object name kind)
+  "Return the place of OBJECT, a function or method called NAME, for the wire."
+  (multiple-value-call #'with-line (place-of object) (defining-form kind name object)))
+
+(defun method-place-part (method)
+  (object-place-part method (method-signature method) :method))
+
+(defun frame-names-p (frame name)
+  "True if the file of the function of FRAME, which is called NAME, still has it at the place that is recorded."
+  (place-names-p (frame-place frame) (values (name-and-kind name))))
 
 (defun name-and-kind (name)
   "Return the name and the kind of the definition that a function called NAME is part of."
