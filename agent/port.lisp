@@ -792,6 +792,37 @@ be read. The second value is its name as the system writes it.")
   "Record the current size and date of the file PATH, which is being loaded, for FILE-CHANGED-P."
   nil)
 
+(define-port-operation note-loaded-text (path octets evaluation)
+  "Record that the file PATH, which holds OCTETS, has been loaded by EVALUATION, a number or NIL."
+  nil)
+
+(define-port-operation loaded-texts (native)
+  "List what the file NATIVE held when it was loaded, as octets, the newest first; second, the number of the evaluation that loaded it
+last. The first is T if it is as it was loaded."
+  '())
+
+(define-port-operation keep-loaded-texts (native texts)
+  "Keep only TEXTS of LOADED-TEXTS for the file NATIVE."
+  nil)
+
+(define-port-operation files-with-texts ()
+  "List the files for which there are LOADED-TEXTS, as the system writes their names."
+  '())
+
+(define-port-operation text-of-octets (octets)
+  "Return OCTETS as text; second, whether they are UTF-8.")
+
+(define-port-operation forget-variable (symbol)
+  "Make SYMBOL no variable."
+  (makunbound symbol))
+
+(define-port-operation copy-local-nicknames (from to)
+  "Give the package TO the local nicknames of FROM."
+  nil)
+
+(define-session-variable *stored-definitions* '()
+  "(EVALUATION START . FILE) for the evaluated definitions that the server has written into files.")
+
 (define-port-operation file-changed-p (namestring created)
   "True if a file differs from what was loaded from it. CREATED is the date of the file that the code in
 question was made from, or NIL."

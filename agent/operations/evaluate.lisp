@@ -524,6 +524,7 @@ added to the reply."
          (*warnings* '())
          (*warnings-lost* 0)
          (*redefined* '())
+         (*files-loaded* '())
          (*printed-values* :none)
          (*in-a-hurry* nil)
          (*evaluation* (getf arguments :evaluation))

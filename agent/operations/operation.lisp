@@ -98,6 +98,11 @@ program's handlers do not see errors of FUNCTION, nor of a timer that runs in it
 (defvar *given-input* nil
   "The stream of the input given to the current evaluation, or NIL.")
 
+(defvar *loading* nil
+  "The name of the system that the running operation loads, or the path of the file; or NIL.")
+(defvar *files-loaded* '()
+  "The session's own files that the running evaluation has loaded, as the system writes their names.")
+
 (defvar *component* nil
   "What is being compiled or loaded: a verb and a component of ASDF, or all of it as a string; or NIL.")
 

@@ -51,7 +51,7 @@
         (before (asdf:already-loaded-systems))
         (quickload (find-symbol "QUICKLOAD" "QUICKLISP-CLIENT")))
     (need-known-to-quicklisp name)
-    (with-loading ()
+    (with-loading (name)
       (call-as-evaluation
        (lambda ()
          (setf *current-form* (list `(,quickload ,name :prompt nil)))
@@ -59,7 +59,7 @@
           (lambda ()
             (evaluate-with-retry `(,quickload ,name :prompt nil :verbose ,verbose)))))
        arguments
-       (lambda () (loaded-part name before))))))
+       (lambda () (append (loaded-part name before) (load-effects-part)))))))
 
 (defun quicklisp-entry (system)
   "Return (NAME RELEASE DIST INSTALLED LOADED) for SYSTEM of Quicklisp's."

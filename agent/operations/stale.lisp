@@ -19,6 +19,7 @@ NIL."
 
 (defun note-redefinition (name)
   "The function or macro NAME is about to be redefined. Files may redefine many, so only the first are looked at."
+  (note-replaced name)
   (let ((kind (copied-as name)))
     (when (and kind
                (< (length *redefined*) +redefined-kept+)

@@ -25,9 +25,10 @@
 (defvar *last-progress* nil
   "When the last message was sent, in microseconds; NIL before the first of an operation.")
 
-(defmacro with-loading (() &body body)
-  "Evaluate BODY, which loads systems: report its progress, and record in *LOADED* what it loads."
+(defmacro with-loading ((name) &body body)
+  "Evaluate BODY, which loads the system NAME: report its progress, and record in *LOADED* what it loads."
   `(let ((*progress* t)
+         (*loading* ,name)
          (*last-progress* nil)
          (*steps-planned* 0)
          (*steps-begun* 0)
@@ -141,8 +142,10 @@ where a person loads systems."
 (define-asdf-method asdf:perform :around ((operation asdf/lisp-action:basic-load-op) (component asdf:source-file))
   (let ((*component* nil))
     (note-component "loading" component)
-    (ignore-errors (note-loaded-file (component-file component)))
-    (call-noting-packages #'call-next-method)))
+    (let ((file (component-file component)))
+      (ignore-errors (note-loaded-file file))
+      (call-loading-file file (component-system-name component)
+                         (lambda () (call-noting-packages #'call-next-method))))))
 
 ;;; A contribution of SBCL's is loaded by REQUIRE, and a definition may have a package.
 (define-asdf-method asdf:perform :around ((operation asdf:load-op) (component asdf:require-system))
@@ -168,7 +171,7 @@ where a person loads systems."
   (let* ((path (definition-path system))
          (name (designated-system-name system path))
          (before (asdf:already-loaded-systems)))
-    (with-loading ()
+    (with-loading (name)
       (call-as-evaluation
        (lambda ()
          (when path
@@ -176,12 +179,14 @@ where a person loads systems."
          (setf *current-form* (list `(asdf:load-system ,name ,@(if force '(:force t) '()))))
          (call-quietly (lambda () (evaluate-with-retry (first *current-form*)))))
        arguments
-       (lambda () (loaded-part name before))))))
+       (lambda () (append (loaded-part name before) (load-effects-part)))))))
 
 (defun loaded-part (name before)
   "Return the part of the reply about the system NAME, now loaded; the systems BEFORE were loaded earlier."
   (let* ((system (asdf::registered-system name))
-         (file (and system (ignore-errors (asdf:system-source-file system)))))
+         ;; That of a package-inferred system's part is not recorded.
+         (file (and system (ignore-errors (or (asdf:system-source-file system)
+                                              (asdf:system-source-file (asdf:primary-system-name name)))))))
     (list :name name
           :loaded (reverse *loaded*)
           :file (uiop:native-namestring file)
@@ -240,8 +245,13 @@ where a person loads systems."
      (setf *current-form* (list `(load ,path)))
      (call-quietly (lambda ()
                      (retrying "Load the file again."
-                       (evaluate-form-by (lambda () (load-one-file (path-to-load path directory) compile)))))))
-   arguments))
+                       (evaluate-form-by (lambda ()
+                                           (let ((file (path-to-load path directory))
+                                                 (*loading* path))
+                                             (call-loading-file (merge-pathnames file) nil
+                                                                (lambda () (load-one-file file compile))))))))))
+   arguments
+   #'load-effects-part))
 
 ;;; The zygote
 

@@ -385,7 +385,7 @@ Return true if all of the framework's tests were run because the system does not
          (name (designated-system-name system path))
          (*test-run* nil)
          (fallback nil))
-    (with-loading ()
+    (with-loading (name)
       (call-as-evaluation
        (lambda ()
          (call-quietly
@@ -406,4 +406,4 @@ Return true if all of the framework's tests were run because the system does not
                 :deleted (run-deleted *test-run*)
                 :owners (run-owners *test-run*)
                 :failures (reverse (run-failures *test-run*))
-                (run-counts *test-run*)))))))
+                (append (run-counts *test-run*) (load-effects-part))))))))

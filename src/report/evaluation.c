@@ -251,6 +251,23 @@ static void note_logged_error(const struct outcome *o, const struct capture *c)
                      "entered.");
 }
 
+/* What a load has done to the session. */
+static void note_load_effects(struct session *s, const struct sexp *reply)
+{
+    struct strbuf text = {0};
+    reply_fill(&text, reply,
+               "{replaced?Replaced what was evaluated: {replaced*, |{0} (evaluation {1})}{more-replaced? and "
+               "{more-replaced} more}. "
+               "session-history still has it.}");
+    reply_fill(&text, reply,
+               "{gone?{replaced?\n}Still defined, no longer in its file: {gone*, |{name} ({file}{callers?; "
+               "{callers}})}"
+               "{more-gone? and {more-gone} more}.}");
+    if (text.len > 0)
+        notices_addf(session_notices(s), "%s", strbuf_string(&text));
+    strbuf_fini(&text);
+}
+
 /* The report of a failure has fewer than 10,000 characters. Long output or many warnings before it are
  * cut more than usual; the rest is kept for get-output as always. */
 #define LARGE_FAILURE 4000
@@ -292,6 +309,7 @@ bool report_begin(struct strbuf *out, const struct outcome *o, size_t max_output
     add_capture(out, HEADING_STDERR, o->session, o->output[WORKER_STDERR], max_output);
     warnings_add(out, o->session, reply, max_output);
     note_forms_done(o, reply, max_output);
+    note_load_effects(o->session, reply);
     if (o->kind == OUTCOME_ERROR)
         report_condition(out, o->error);
     return o->kind != OUTCOME_ERROR;

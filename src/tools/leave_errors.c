@@ -20,21 +20,6 @@
 #include "tools/enter_errors.h"
 #include "tools/run_tests.h"
 
-/* The code that was evaluated since the error and took effect. Its definitions are evaluated again in the
- * copy, so that a fix made in an ordinary call is there when the computation continues. */
-static void write_definitions(struct strbuf *request, const struct session *s, uint64_t since)
-{
-    sexp_write_symbol(request, "definitions");
-    sexp_write_open(request);
-    const struct journal *journal = session_journal(s);
-    const struct journal_entry *entry;
-    for (size_t i = 0;
-         (entry = journal_at(journal, i)) != NULL && request->len <= HISTORY_LONGEST_DEFINITIONS; i++)
-        if (entry->evaluation > since && entry->is_in_state)
-            history_write_definitions(journal, entry, since, request);
-    sexp_write_close(request);
-}
-
 #define LEFT_SHOWN 5
 #define LEFT_EXAMINED 50 /* the others are counted only */
 #define LONGEST_LEFT 80
@@ -123,7 +108,9 @@ static void go_on(struct tool_call *call, struct session *s, const struct error_
     call_write_integer(call, "number", r->sequence);
     /* If it stands in a thread, later definitions are already in that process. */
     if (!error_record_stands(r))
-        write_definitions(&call->request, s, r->evaluation);
+        /* Its definitions are evaluated again in the copy, so that a fix made in an ordinary call is there
+         * when the computation continues. */
+        history_write_since(session_journal(s), r->evaluation, &call->request);
     if (call->request.len > HISTORY_LONGEST_DEFINITIONS) {
         call_answer(call, true,
                     "The code evaluated since the error is too long to be evaluated again in a copy of it "

@@ -17,6 +17,10 @@
 (defun agent-source-p (namestring)
   (equal *agent-source* namestring))
 
+(defun stored-file (evaluation start)
+  "Return the file into which the definition at START of EVALUATION was written, or NIL."
+  (cddr (find-if (lambda (entry) (and (eql evaluation (first entry)) (eql start (second entry)))) *stored-definitions*)))
+
 (defun make-place (namestring position created plist)
   "Return a place as PLACE-OF does. A file takes precedence over the request that loaded it."
   (let ((evaluation (and (consp plist) (ignore-errors (getf plist :evaluation)))))
@@ -29,9 +33,11 @@
                 (eql (getf plist :session) (getf (session-mark) :session)))
            (let ((start (ignore-errors (getf plist :start)))
                  (end (ignore-errors (getf plist :end))))
-             (if (and (typep start 'index) (typep end 'index) (<= start end))
-                 (list :evaluation evaluation :start start :end end)
-                 (list :evaluation evaluation))))
+             (cond ((stored-file evaluation start)
+                    (list :file (stored-file evaluation start)))
+                   ((and (typep start 'index) (typep end 'index) (<= start end))
+                    (list :evaluation evaluation :start start :end end))
+                   (t (list :evaluation evaluation)))))
           (t '()))))
 
 (defun location-place (location)
@@ -129,6 +135,12 @@ positions with code only, but other definitions contain code."
          ((eq :defined (sb-int:info :type :kind symbol)) '(:type))
          ((sb-int:info :typed-structure :info symbol) '(:structure)))
    (if (gethash symbol sb-pcl::**method-combinations**) '(:method-combination) '())))
+
+(implement forget-variable (symbol)
+  ;; MAKUNBOUND refuses a constant.
+  (sb-int:clear-info :variable :kind symbol)
+  (sb-int:clear-info :source-location :variable symbol)
+  (makunbound symbol))
 
 (implement file-text (namestring position limit)
   (let ((native (readable-source namestring)))

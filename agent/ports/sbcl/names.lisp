@@ -8,6 +8,10 @@
         (member name '("COMMON-LISP" "KEYWORD") :test #'string=)
         (eql 0 (search "SB-" name)))))
 
+(implement copy-local-nicknames (from to)
+  (loop for (nickname . package) in (sb-ext:package-local-nicknames from)
+        do (sb-ext:add-package-local-nickname nickname package to)))
+
 (defparameter *public-packages*
   '("SB-EXT" "SB-THREAD" "SB-POSIX" "SB-GRAY" "SB-MOP" "SB-BSD-SOCKETS" "SB-CLTL2"
     "SB-CONCURRENCY" "SB-INTROSPECT" "SB-SPROF" "SB-ALIEN" "SB-UNICODE"))

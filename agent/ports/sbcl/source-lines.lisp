@@ -41,8 +41,10 @@ within one."
 ;;; that come in by ASDF or a request of the server's we remember more.
 
 (defconstant +loaded-files-kept+ 20000)
+(defconstant +texts-kept+ (ash 32 20)
+  "How many octets of the texts of loaded files are kept.")
 (sb-ext:defglobal *loaded-files* (make-hash-table :test #'equal :synchronized t)
-  "The size and the date of each file when it was loaded, under its true name.")
+  "What was loaded of each file, under its true name: ((SIZE DATE) EVALUATION TEXT...), the newest text first.")
 
 (defun file-key (native)
   (let ((true (ignore-errors (probe-file (sb-ext:parse-native-namestring native)))))
@@ -54,7 +56,43 @@ within one."
     (when (first stamp)
       (when (>= (hash-table-count *loaded-files*) +loaded-files-kept+)
         (clrhash *loaded-files*))
-      (setf (gethash (file-key native) *loaded-files*) stamp))))
+      (let ((key (file-key native)))
+        (setf (gethash key *loaded-files*) (cons stamp (rest (gethash key *loaded-files*))))))))
+
+(defun octets-kept ()
+  (loop for (nil nil . texts) being the hash-values of *loaded-files*
+        sum (reduce #'+ texts :key #'length)))
+
+(implement note-loaded-text (path octets evaluation)
+  (let* ((key (file-key (sb-ext:native-namestring (translate-logical-pathname path))))
+         (entry (gethash key *loaded-files*)))
+    (destructuring-bind (&optional stamp number &rest texts) entry
+      (declare (ignore number))
+      (setf (gethash key *loaded-files*)
+            (list* stamp evaluation
+                   (cond ((equalp octets (first texts)) texts)
+                         ((> (+ (length octets) (octets-kept)) +texts-kept+) '())
+                         (t (cons octets (some-of texts 0 19)))))))))
+
+(implement loaded-texts (native)
+  (destructuring-bind (&optional stamp number &rest texts) (gethash (file-key native) *loaded-files*)
+    (values (or texts
+                (if (and stamp (equal stamp (multiple-value-list (file-stamp native)))) '(t) '()))
+            number)))
+
+(implement keep-loaded-texts (native texts)
+  (let ((entry (gethash (file-key native) *loaded-files*)))
+    (when entry
+      (setf (cddr entry) texts))))
+
+(implement files-with-texts ()
+  (loop for native being the hash-keys of *loaded-files* using (hash-value (nil nil . texts))
+        when texts
+          collect native))
+
+(implement text-of-octets (octets)
+  (handler-case (values (sb-ext:octets-to-string octets :external-format :utf-8) t)
+    (error () (values (sb-ext:octets-to-string octets :external-format :latin-1) nil))))
 
 (defun source-changed-p (native created)
   "True if the file NATIVE is not what code was loaded from whose file was written at CREATED or NIL."
@@ -62,7 +100,7 @@ within one."
     (let ((loaded (gethash (file-key native) *loaded-files*)))
       (and size
            (or (and loaded
-                    (not (equal loaded (list size written))))
+                    (not (equal (first loaded) (list size written))))
                (and created
                     (> (+ (floor written 1000000000) sb-impl::unix-to-universal-time) created)))))))
 

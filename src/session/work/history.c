@@ -132,6 +132,18 @@ void history_write_definitions(const struct journal *j, const struct journal_ent
             write_piece(e, &entry->pieces[i], request);
 }
 
+void history_write_since(const struct journal *journal, uint64_t since, struct strbuf *request)
+{
+    sexp_write_symbol(request, "definitions");
+    sexp_write_open(request);
+    const struct journal_entry *entry;
+    for (size_t i = 0;
+         (entry = journal_at(journal, i)) != NULL && request->len <= HISTORY_LONGEST_DEFINITIONS; i++)
+        if (entry->evaluation > since && entry->is_in_state)
+            history_write_definitions(journal, entry, since, request);
+    sexp_write_close(request);
+}
+
 /* Code that uses the frame's variables has no meaning outside the error. */
 static void add_entry(struct session *s, const struct operation *op, const struct sexp *reply,
                       const char *code, size_t len, const char *how)

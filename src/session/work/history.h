@@ -31,6 +31,10 @@ void history_note_replayed(struct journal *j, struct journal_entry *e, const str
 void history_write_definitions(const struct journal *j, const struct journal_entry *entry, uint64_t since,
                                struct strbuf *request);
 
+/* history_write_since(journal, since, request): the same of all entries after evaluation ${since} whose
+ * effects the current state has, as the argument :definitions. */
+void history_write_since(const struct journal *journal, uint64_t since, struct strbuf *request);
+
 /* history_note_entry(s, op, reply): ${op} was evaluated in the error that stands, and had effects.
  * history_note_failed_entry(s, op, reply): it failed, after the forms that ${reply} names took effect. */
 void history_note_entry(struct session *s, const struct operation *op, const struct sexp *reply);

@@ -1,0 +1,236 @@
+"""compare-with-files and what goes with it: the image and the files agree, or it is said how they differ."""
+
+import os
+import time
+
+import mcp
+
+PROJECT = {
+    "pj.asd": '(defsystem "pj" :serial t :components ((:file "src/package") (:file "src/a") (:file "src/b")))\n',
+    "src/package.lisp": "(defpackage :pj (:use :cl) (:export #:f #:g))\n",
+    "src/a.lisp": """(in-package :pj)
+
+(defun f (x)
+  (1+ x))
+
+(defun old (x) (* 2 x))
+(defparameter *limit* 10)
+(defclass shape () ((name :initarg :name :accessor shape-name)))
+(defgeneric area (shape &key))
+(defmethod area ((s shape) &key) 0)
+(defmethod area :around ((s (eql :unit)) &key) 1)
+(defmethod (setf area) (new (s shape)) new)
+(defstruct (point (:conc-name p-)) x y)
+(define-condition lost (error) ((what :reader lost-what)))
+(deftype small () '(integer 0 9))
+(defun (setf limit) (new) (setf *limit* new))
+(defmacro twice (x) `(progn ,x ,@(list x)))
+(define-compiler-macro f (x) `(1+ ,x))
+(defsetf limit-of (x) (y) `(list ,x ,y))
+(define-symbol-macro the-limit *limit*)
+(defconstant +most+ 5)
+(define-method-combination both :operator list)
+(defmacro define-thing (name &rest rest) `(setf (get ',name 'thing) ',rest))
+(define-thing one 1 2)
+(eval-when (:compile-toplevel :load-toplevel :execute)
+  (defun helper-of-macros (x) x))
+(let ((count 0))
+  (defun counter () (incf count)))
+""",
+    "src/b.lisp": """(in-package :pj)
+(defun g (x) (old x))
+(defun computed () '#.(+ 1 2))
+#+sbcl (defun which () :sbcl)
+#-sbcl (defun which () :other)
+(define-thing two 2)
+""",
+}
+
+
+class Project(mcp.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.root = os.path.realpath(self.folder())
+        mcp.write_files(self.root, PROJECT)
+        self.lisp = self.start_server("--directory", self.root)
+
+    def path(self, name):
+        return os.path.join(self.root, name)
+
+    def edit(self, name, *changes):
+        text = mcp.read(self.path(name))
+        for old, new in changes:
+            self.assertIn(old, text)
+            text = text.replace(old, new)
+        mcp.write(self.path(name), text)
+
+    def load(self, **more):
+        return self.assertSucceeds(self.lisp.call("load-system", system="pj", **more))
+
+    def compare(self, **named):
+        return self.assertSucceeds(self.lisp.call("compare-with-files", **named)).text
+
+    def evaluate(self, code):
+        return self.assertSucceeds(self.lisp.call("evaluate-lisp", code=code, package="PJ"))
+
+
+class Compare(Project):
+    def test_what_was_just_loaded_does_not_differ(self):
+        self.load()
+        self.assertRegex(self.compare(), r"^No difference found\. Compared: 27 definitions of 3 files\.$")
+        self.assertRegex(self.compare(system="pj"), r"^No difference found\.")
+        self.assertRegex(self.compare(path="src/b.lisp"), r"^No difference found\. Compared: 4 definitions of 1 file\.$")
+
+    def test_the_six_groups(self):
+        self.load()
+        self.evaluate('(defun f (x) "Adds two." (+ x 2))\n(defun helper (x) x)')
+        self.evaluate("(defmethod area ((s shape) &key) 7)")
+        self.edit(
+            "src/a.lisp",
+            ("(defun old (x) (* 2 x))", ";; a comment\n(defun newer (x) (* 2 x))"),
+            ("(defparameter *limit* 10)", "(DEFPARAMETER   *LIMIT*\n  11)"),
+            ("(defmethod area ((s shape) &key) 0)", "(defmethod area ((s shape) &key) 3)"),
+            ("(defun (setf limit) (new) (setf *limit* new))\n", ""),
+            ("(define-thing one 1 2)", "(define-thing one 1 3)"),
+        )
+        self.edit("src/b.lisp", ("(defun g", "(defun (setf limit) (new) (setf *limit* new))\n(defun g"))
+        text = self.compare()
+        for group in (
+            r"Only in the session:\n- function PJ::HELPER, evaluation 2\n",
+            r"Replaced in the session:\n- function PJ:F, src/a\.lisp:3, evaluation 2: 1 line here, 2 lines in the file\n"
+            r"- method PJ::AREA \(PJ::SHAPE\), src/a\.lisp:\d+, evaluation 3: 1 line here, 1 line in the file, which was edited too\n",
+            r"Changed in the file:\n- variable PJ::\*LIMIT\*, src/a\.lisp:8\n- define-thing PJ::ONE, src/a\.lisp:\d+\n",
+            r"Only in the file:\n- function PJ::NEWER, src/a\.lisp:7\n",
+            r"Gone from the file:\n- function PJ::OLD, src/a\.lisp: called by PJ:G\n",
+            r"Moved:\n- function \(SETF PJ::LIMIT\), src/b\.lisp:2: loaded from src/a\.lisp\n",
+        ):
+            self.assertRegex(text + "\n", group)
+        self.assertEqual(6, text.count("\n\n"), text)
+
+    def test_a_load_leaves_what_is_gone_and_tells_it_once(self):
+        self.load()
+        self.evaluate('(defun f (x) "Adds two." (+ x 2))')
+        self.edit("src/a.lisp", ("(defun old (x) (* 2 x))", "(defun newer (x) (* 2 x))"))
+        reply = self.load()
+        self.assertIn("Replaced what was evaluated: PJ:F (evaluation 2)", reply.text)
+        self.assertIn("Still defined, no longer in its file: function PJ::OLD (src/a.lisp; called by PJ:G)", reply.text)
+        self.assertIn("Gone from the file:\n- function PJ::OLD, src/a.lisp: called by PJ:G", self.compare())
+        self.edit("src/a.lisp", ("(defun newer (x) (* 2 x))", "(defun newer (x) (* 3 x))"))
+        reply = self.load()
+        self.assertNotIn("OLD", reply.text)
+        self.assertNotIn("Replaced", reply.text)
+        self.assertIn("Gone from the file:\n- function PJ::OLD", self.compare())
+        self.edit("src/a.lisp", ("(defun newer (x) (* 3 x))", "(defun newer (x) (* 3 x))\n(defun old (x) x)"))
+        self.load()
+        self.assertIn("No difference found", self.compare())
+        self.edit("src/a.lisp", ("\n(defun old (x) x)", ""))
+        self.assertIn("no longer in its file: function PJ::OLD", self.load().text)
+
+    def test_comparing_evaluates_and_interns_nothing(self):
+        self.load()
+        self.edit("src/b.lisp", ("'#.(+ 1 2)", "'#.(error \"evaluated\")"), ("(define-thing two 2)", "(define-thing brand-new (a-new-symbol))"))
+        text = self.compare()
+        self.assertIn("Cannot be compared:\n- function PJ::COMPUTED, src/b.lisp:3", text)
+        self.assertIn("Only in the file:\n- define-thing PJ::BRAND-NEW, src/b.lisp:6", text)
+        reply = self.evaluate('(list (find-symbol "BRAND-NEW") (find-symbol "A-NEW-SYMBOL") (count "CL-MCP-READING" (list-all-packages)'
+                              ' :test (lambda (a b) (search a (package-name b)))))')
+        self.assertEqual(["(NIL NIL 0)"], reply.values)
+
+    def test_files_that_cannot_be_compared_are_told_and_the_others_compared(self):
+        self.load()
+        self.edit("src/a.lisp", ("(defun old (x) (* 2 x))", "(defun old (x) (no-such-package:y 2 x))"))
+        self.edit("src/b.lisp", ("(old x)", "(+ 1 (old x))"))
+        text = self.compare()
+        self.assertIn("Changed in the file:\n- function PJ:G, src/b.lisp:2", text)
+        self.assertIn("Cannot be compared:\n- function PJ::OLD, src/a.lisp:6", text)
+        self.assertNotIn("Gone", text)
+        self.assertRegex(text, r"Files:\n- src/a\.lisp: 1 form cannot be read; the first, line 6: Package NO-SUCH-PACKAGE does not exist\.\n")
+        os.remove(self.path("src/b.lisp"))
+        os.mkfifo(self.path("src/b.lisp"))
+        self.assertIn("- src/b.lisp: not compared: it cannot be read", self.compare())
+        os.remove(self.path("src/b.lisp"))
+        text = self.compare()
+        self.assertIn("- src/b.lisp: the file is gone", text)
+        self.assertIn("Gone from the file:\n- function PJ:G, src/b.lisp", text)
+        mcp.write(self.path("src/b.lisp"), "(in-package :pj)\n" + ";" * (5 << 20))
+        self.assertIn("larger than 4 MiB", self.compare())
+        with open(self.path("src/b.lisp"), "wb") as file:
+            file.write(b'(in-package :pj)\n(defun g (x) "caf\xe9" x)\n(defun half (')
+        text = self.compare()
+        self.assertIn("Changed in the file:\n- function PJ:G, src/b.lisp:2", text)
+        self.assertRegex(text, r"- src/b\.lisp: 1 form cannot be read; the first, line 3")
+
+    def test_names_that_nothing_has(self):
+        self.assertIn("No difference found. Compared: 0 definitions of 0 files.", self.compare())
+        reply = self.lisp.call("compare-with-files", system="no-such")
+        self.assertIn("The system no-such is not loaded", reply.text)
+        self.assertIn("there is no such file", self.compare(path=self.path("nothing.lisp")))
+
+
+
+class Places(Project):
+    def test_a_place_is_told_only_if_the_name_stands_there(self):
+        # Within the same second: nothing but the text tells that the file is another.
+        mcp.write(self.path("c.lisp"), "(defun gone (x) (car x))\n(defun caller (x) (list (gone x)))\n")
+        self.lisp.call("load-system", path="c.lisp")
+        stat = os.stat(self.path("c.lisp"))
+        mcp.write(self.path("c.lisp"), "(defun user (x) (cdr x))\n(defun another (x) (list (user x)))\n")
+        os.utime(self.path("c.lisp"), ns=(stat.st_atime_ns, stat.st_mtime_ns))
+        self.lisp.call("load-system", path="c.lisp")
+        reply = self.lisp.call("find-definition", name="gone")
+        self.assertIn("the file no longer contains this definition", reply.text)
+        self.assertNotIn("defun user", reply.text)
+        self.assertIn("(defun user (x) (cdr x))", self.lisp.call("find-definition", name="user").text)
+        references = self.lisp.call("find-references", name="gone").text
+        self.assertIn("c.lisp (changed since it was loaded)", references)
+        self.assertNotIn("c.lisp:", references)
+        self.lisp.call("evaluate-lisp", code="(caller 1)")
+        for locals in (False, True):
+            trace = self.lisp.call("get-backtrace", locals=locals).text
+            self.assertRegex(trace, r"\(GONE 1\) at \S*c\.lisp \(changed since it was loaded\)")
+            self.assertNotIn("user", trace)
+
+    def test_a_place_in_an_edited_file_is_told_with_its_current_line(self):
+        self.load()
+        self.edit("src/a.lisp", ("(defun old (x)", "\n\n\n(defun old (x)"))
+        mark = r"src/a\.lisp:9 \(changed since it was loaded\)"
+        self.assertRegex(self.lisp.call("find-references", name="pj:g", relation="callees").text, "OLD.*" + mark)
+        self.lisp.call("evaluate-lisp", code="(pj:g :no-number)")
+        self.assertRegex(self.lisp.call("get-backtrace").text, r"\(PJ::OLD :NO-NUMBER\) at \S*" + mark)
+
+    def test_the_part_of_a_package_inferred_system_is_found_where_the_system_is(self):
+        mcp.write(self.path("pi.asd"), '(defsystem "pi" :class :package-inferred-system)\n')
+        mcp.write(self.path("all.lisp"), "(defpackage :pi/all (:use :cl))\n(in-package :pi/all)\n(defun all () 1)\n")
+        reply = self.assertSucceeds(self.lisp.call("load-system", system="pi/all"))
+        self.assertIn("Found: in the session's directory", reply.text)
+        self.assertIn("No difference found. Compared: 2 definitions of 1 file", self.compare(system="pi/all"))
+
+
+class Forget(Project):
+    def forget(self, name, **named):
+        return self.lisp.call("forget-definition", name=name, **named)
+
+    def test_what_is_gone_is_forgotten_and_what_is_in_a_file_is_kept(self):
+        self.load()
+        self.evaluate("(defmethod area ((s integer) &key) s)\n(defun helper () 1)\n(defvar *tried* 1)\n(defclass tried () (a))")
+        self.edit("src/a.lisp", ("(defun old (x) (* 2 x))", ""), ("(defmethod area ((s shape) &key) 0)", ""), ("(defconstant +most+ 5)", ""))
+        self.load()
+        self.assertEqual("Forgotten: function PJ::OLD (called by PJ:G).", self.assertSucceeds(self.forget("pj::old")).text)
+        self.assertIsError(self.lisp.call("evaluate-lisp", code="(pj:g 1)"), "UNDEFINED-FUNCTION")
+        self.assertEqual("Forgotten: constant +MOST+.", self.assertSucceeds(self.forget("+most+", package="pj")).text)
+        text = self.assertSucceeds(self.forget("area", package="pj")).text
+        self.assertIn("Forgotten: method AREA (INTEGER), method AREA (SHAPE).", text)
+        self.assertIn("generic function AREA: it still has methods", text)
+        self.assertIn("method AREA :AROUND ((EQL :UNIT)): it is still in src/a.lisp:", text)
+        for name in ("helper", "*tried*", "tried"):
+            self.assertSucceeds(self.forget(name, package="pj"), "Forgotten: ")
+        self.assertIn("No difference found", self.compare())
+        self.assertEqual(["(NIL NIL NIL NIL)"], self.evaluate("(list (fboundp 'helper) (boundp '*tried*) (find-class 'tried nil) (fboundp 'old))").values)
+
+    def test_what_is_in_a_file_is_forgotten_only_if_forced(self):
+        self.load()
+        self.assertIn("function PJ:F: it is still in src/a.lisp:3. Nothing was forgotten.", self.assertIsError(self.forget("pj:f")).text)
+        self.assertIsError(self.forget("car"), "belongs to the Lisp")
+        self.assertIn("There is no symbol", self.forget("no-such-thing").text)
+        self.assertSucceeds(self.forget("pj:f", force=True), "Forgotten: function PJ:F")
+        self.assertIn("Only in the file:\n- function PJ:F, src/a.lisp:3: it was loaded, but is no longer defined here", self.compare())
