@@ -775,7 +775,8 @@ is not known to have such references."
 (define-port-operation place-of (object)
   "Return where OBJECT, a function, a method, a class or a package, is defined, as a property list:
 :EVALUATION and perhaps :START and :END, as CALL-WITH-ORIGIN got them; or :FILE, a namestring, perhaps with
-:POSITION, that of the toplevel form in octets, and :CREATED, the file's date when it was read; or NIL.")
+:POSITION, that of the toplevel form in octets, and :CREATED, the file's date when it was read, or with :STORED if it was evaluated and
+then written there; or NIL.")
 
 (define-port-operation place-as (name kind object)
   "Return where NAME is defined as KIND, as PLACE-OF does; OBJECT is the function, method, class or package that is defined, and NIL for other kinds.")
@@ -821,7 +822,7 @@ last. The first is T if it is as it was loaded."
   nil)
 
 (define-session-variable *stored-definitions* '()
-  "(EVALUATION START . FILE) for the evaluated definitions that the server has written into files.")
+  "(EVALUATION START FILE END) for the evaluated definitions that the server has written into files.")
 
 (define-port-operation file-changed-p (namestring created)
   "True if a file differs from what was loaded from it. CREATED is the date of the file that the code in

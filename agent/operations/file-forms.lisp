@@ -192,7 +192,7 @@ and (:FORM NAME OPERATOR) if a macro of the program's defines it."
           (file-position stream start)
           (let* ((package (car (rassoc *package* *reading-packages*)))
                  (reason nil)
-                 (form (handler-case (read stream nil stream)
+                 (form (handler-case (read-preserving-whitespace stream nil stream)
                          (serious-condition (condition)
                            (setf reason (reason-text condition))
                            nil)))

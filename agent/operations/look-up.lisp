@@ -58,7 +58,7 @@ refuse, with similar names; intern nothing."
          (let ((line (line-of-place place)))
            (given :file (getf place :file)
                   :line line
-                  :changed (and (null line) (file-changed-p (getf place :file) (getf place :created)) t))))
+                  :changed (and (null line) (not (getf place :stored)) (file-changed-p (getf place :file) (getf place :created)) t))))
         (t '())))
 
 (defun place-text (part)

@@ -296,7 +296,7 @@ is searched for by the name; of the latter only if one form has it."
 (defun frame-place-text (frame name)
   "Return in words the place of the function that FRAME runs, which is called NAME, or NIL."
   (let ((place (frame-place frame)))
-    (place-text (if (and (getf place :position) (not *in-a-hurry*))
+    (place-text (if (and (or (getf place :position) (getf place :stored)) (not *in-a-hurry*))
                     (multiple-value-call #'with-line place (name-and-kind name))
                     (place-part place)))))
 

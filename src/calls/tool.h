@@ -52,7 +52,7 @@ struct tool_argument {
         .name = its_name, .type = ARGUMENT_##its_type, .description = __VA_ARGS__                            \
     }
 
-#define TOOL_MAX_ARGUMENTS 12
+#define TOOL_MAX_ARGUMENTS 14
 
 /* The members of a tool that runs any code. */
 #define RUNS_CODE .is_destructive = true, .is_open_world = true

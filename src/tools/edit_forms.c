@@ -1,7 +1,7 @@
 /*
  * edit-form: change one top-level form of a file, found by kind and name, for clients without
  * an editor. Nothing is read or run: the text is scanned, and everything outside the form stays byte for
- * byte.
+ * byte. With from-session the image says which text belongs where.
  */
 #include <string.h>
 #include <strings.h>
@@ -10,12 +10,15 @@
 #include "base/utf8.h"
 #include "calls/arguments.h"
 #include "calls/call.h"
+#include "calls/look_up.h"
 #include "calls/syntax.h"
 #include "calls/tool_call.h"
 #include "lisp/confinement.h"
+#include "report/reply.h"
 #include "scan/scan_repair.h"
 #include "scan/scan_toplevel.h"
 #include "session/session.h"
+#include "session/work/history.h"
 #include "tools/line_diff.h"
 
 #define MOST_DIFF_BYTES 6000
@@ -54,11 +57,9 @@ static bool is_read_only(const struct tool_call *call, const struct session *s)
                                               : confinements_own(call->toolbox->confinements));
 }
 
-static bool open_file(struct edit *edit)
+static bool open_file(struct edit *edit, const char *path, size_t path_len)
 {
     struct tool_call *call = edit->call;
-    size_t path_len;
-    const char *path = arguments_string(call, "path", &path_len);
     struct err err;
     struct session *s;
     if (!call_find_session(call, arguments_session_name(call), &s))
@@ -83,6 +84,13 @@ static bool open_file(struct edit *edit)
                                 : "The parentheses of the file are unbalanced, so its forms are not known.",
                             edit->text, edit->len, &result);
     return true;
+}
+
+static bool open_argument(struct edit *edit)
+{
+    size_t len;
+    const char *path = arguments_string(edit->call, "path", &len);
+    return open_file(edit, path, len);
 }
 
 static size_t line_of(const char *text, size_t at)
@@ -378,13 +386,13 @@ static void edit_whole(struct tool_call *call)
     }
     struct scan_result result = scan_text(content, len);
     if (operation == DELETE) {
-        if (open_file(&edit) && find_form(&edit))
+        if (open_argument(&edit) && find_form(&edit))
             delete_form(&edit);
     } else if (result.fault != SCAN_VALID) {
         refuse_fault(call, "The parentheses of the content are unbalanced.", content, len, &result);
     } else if (result.forms == 0) {
         call_answer(call, true, "The content has no form. Nothing was changed.");
-    } else if (open_file(&edit) && find_form(&edit) &&
+    } else if (open_argument(&edit) && find_form(&edit) &&
                (operation != REPLACE || stays_conditional(&edit, result.forms)) &&
                suits_encoding(&edit, content, len)) {
         put_content(&edit, operation, content, len);
@@ -417,7 +425,7 @@ static void patch(struct tool_call *call)
     const char *old_text = arguments_string(call, "old-text", &old_len);
     const char *new_text = arguments_string(call, "new-text", &new_len);
     const char *found = NULL;
-    if (open_file(&edit) && find_form(&edit)) {
+    if (open_argument(&edit) && find_form(&edit)) {
         add_with_line_ends(&old, &edit, old_text, old_len);
         add_with_line_ends(&new, &edit, new_text, new_len);
         found = find_once(&edit, &old);
@@ -444,8 +452,150 @@ static void patch(struct tool_call *call)
     regular_file_fini(&edit.file);
 }
 
+/* Put the definition of ${entry}, as the agent found it, into ${changed}, the text of the file so far; what
+ * follows its place in there is as in the file. ${tokens}: how many the text must have in the end. */
+static bool store_entry(struct edit *edit, const struct sexp *entry, struct strbuf *changed, size_t *tokens)
+{
+    size_t old_len, new_len;
+    const char *old = sexp_string(sexp_get(entry, 0, "old"), &old_len);
+    const char *new = sexp_string(sexp_get(entry, 0, "new"), &new_len);
+    int64_t place = sexp_integer(sexp_get(entry, 0, "at"), -1);
+    bool inserts = !sexp_is_nil(sexp_get(entry, 0, "inserts"));
+    size_t at = place < 0                              ? edit->len + 1
+                : utf8_is_valid(edit->text, edit->len) ? utf8_byte_of(edit->text, edit->len, (size_t)place)
+                                                       : (size_t)place;
+    if (old == NULL || new == NULL || at > changed->len || old_len > edit->len - at ||
+        memcmp(edit->text + at, old, old_len) != 0) {
+        call_answer(edit->call, true, "%s was changed just now. Nothing was written into it.",
+                    edit->file.path);
+        return false;
+    }
+    if (!suits_encoding(edit, new, new_len))
+        return false;
+    struct strbuf content = {0}, rest = {0};
+    if (inserts) {
+        edit->form.end = at;
+        at = place_after(edit);
+        strbuf_addf(&content, "%s%s", edit->line_end, edit->line_end);
+    }
+    add_with_line_ends(&content, edit, new, new_len);
+    *tokens += count_tokens(strbuf_string(&content), content.len) - count_tokens(old, old_len);
+    strbuf_add(&rest, changed->bytes + at + old_len, changed->len - at - old_len);
+    changed->len = at;
+    strbuf_add(changed, strbuf_string(&content), content.len);
+    strbuf_add(changed, strbuf_string(&rest), rest.len);
+    strbuf_fini(&content);
+    strbuf_fini(&rest);
+    return true;
+}
+
+/* Write those of ${entries} from ${first} on that are of the same file. Returns how many these are; 0: the
+ * call has been answered. */
+static size_t store_file(struct tool_call *call, const struct sexp *entries, size_t first)
+{
+    struct edit edit = {.call = call, .file = {.directory = -1}};
+    struct strbuf changed = {0};
+    struct scan_result result;
+    struct err err;
+    size_t count = 0, path_len = 0;
+    const struct sexp *file = sexp_get(sexp_nth(entries, first), 0, "file");
+    const char *path = sexp_string(file, &path_len);
+    bool is_well = path != NULL && open_file(&edit, path, path_len);
+    size_t tokens = is_well ? count_tokens(edit.text, edit.len) : 0;
+    if (is_well)
+        strbuf_add(&changed, edit.text, edit.len);
+    for (size_t i = first; is_well && i < sexp_count(entries); i++, count++) {
+        const struct sexp *entry = sexp_nth(entries, i);
+        if (!reply_is_same(sexp_get(entry, 0, "file"), file))
+            break;
+        is_well = store_entry(&edit, entry, &changed, &tokens);
+    }
+    if (is_well && scan_has_fault(strbuf_string(&changed), changed.len, &result)) {
+        is_well = refuse_fault(call, "With this change, the parentheses of the file would be unbalanced.",
+                               strbuf_string(&changed), changed.len, &result);
+    } else if (is_well && count_tokens(strbuf_string(&changed), changed.len) != tokens) {
+        call_answer(call, true,
+                    "With this change, a comment or a string would swallow the text beside it. Nothing was "
+                    "written into %s.",
+                    edit.file.path);
+        is_well = false;
+    } else if (is_well && !arguments_boolean(call, "dry-run") &&
+               !regular_file_replace(&edit.file, strbuf_string(&changed), changed.len, &err)) {
+        call_answer(call, true, "%s. Nothing was written into it.", err.message);
+        is_well = false;
+    }
+    for (size_t i = first + count; is_well && i > first; i--)
+        reply_fill(&call->text, sexp_nth(entries, i - 1),
+                   "{inserts?Added}{inserts!Replaced} {name} (evaluation {evaluation})\n");
+    if (is_well) {
+        reply_fill(&call->text, sexp_nth(entries, first), "in {shown}");
+        strbuf_adds(&call->text, arguments_boolean(call, "dry-run") ? " (dry-run: not written)\n" : "\n");
+        line_diff_add(&call->text, edit.text, edit.len, strbuf_string(&changed), changed.len,
+                      MOST_DIFF_BYTES);
+    }
+    strbuf_fini(&changed);
+    regular_file_fini(&edit.file);
+    return is_well ? count : 0;
+}
+
+static void on_noted(struct tool_call *call, const struct outcome *o)
+{
+    (void)o;
+    strbuf_adds(&call->text, "These definitions count as loaded from there.");
+}
+
+/* What goes where is known: write it, and have the image note it. */
+static void on_definitions(struct tool_call *call, const struct outcome *o)
+{
+    if (o->kind == OUTCOME_ERROR) {
+        look_up_showing(call, NULL)(call, o);
+        return;
+    }
+    const struct sexp *entries = reply_get(o->reply, "entries");
+    call_begin_request(call, "note-stored");
+    sexp_write_symbol(&call->request, "entries");
+    sexp_write_open(&call->request);
+    for (size_t i = 0; i < sexp_count(entries); i++) {
+        const struct sexp *entry = sexp_nth(entries, i);
+        sexp_write_open(&call->request);
+        sexp_write_value(&call->request, sexp_get(entry, 0, "evaluation"));
+        sexp_write_value(&call->request, sexp_get(entry, 0, "start"));
+        sexp_write_value(&call->request, sexp_get(entry, 0, "end"));
+        sexp_write_value(&call->request, sexp_get(entry, 0, "file"));
+        sexp_write_close(&call->request);
+    }
+    sexp_write_close(&call->request);
+    for (size_t i = 0, count; i < sexp_count(entries); i += count)
+        if ((count = store_file(call, entries, i)) == 0)
+            return;
+    if (arguments_boolean(call, "dry-run"))
+        call_finish(call);
+    else
+        look_up(call, o->session, on_noted);
+}
+
+static void store(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    call_begin_operation(call, "definitions-to-store");
+    history_write_since(session_journal(s), 0, &call->request);
+    look_up_whatever(call, s, on_definitions);
+}
+
 static void run(struct tool_call *call)
 {
+    if (arguments_boolean(call, "from-session")) {
+        store(call);
+        return;
+    }
+    if (!arguments_has(call, "path") || !arguments_has(call, "kind") || !arguments_has(call, "name")) {
+        call_answer(call, true,
+                    "Pass path, kind and name; only with from-session: true may path and kind be left out. "
+                    "Nothing was changed.");
+        return;
+    }
     bool is_delete = arguments_is(call, "operation", operations[DELETE]);
     if (arguments_has(call, "old-text"))
         patch(call);
@@ -461,9 +611,13 @@ const struct tool tool_edit_form = {
     .description = "Replace, patch, insert or delete a top-level form of a Lisp file. Keeps parentheses "
                    "balanced and all other text; returns the diff.",
     .is_destructive = true,
-    .arguments = {ARGUMENT("path", STRING, "", .is_required = true),
-                  ARGUMENT("kind", STRING, "Operator: defun, defmethod, ...", .is_required = true),
-                  ARGUMENT("name", STRING, "Of a method: area :around ((s circle)).", .is_required = true),
+    .arguments = {ARGUMENT("path", STRING, ""), ARGUMENT("kind", STRING, "Operator: defun, defmethod, ..."),
+                  ARGUMENT("name", STRING, "Of a method: area :around ((s circle)).", .is_required = true,
+                           .excludes = "names"),
+                  ARGUMENT("from-session", BOOLEAN,
+                           "Write what was evaluated; path and kind may be left out."),
+                  ARGUMENT("names", STRING_LIST, "", .needs = "from-session"),
+                  ARGUMENT("after", STRING, "If new: behind this.", .needs = "from-session"),
                   ARGUMENT("line", INTEGER, "", .minimum = 1, .maximum = 100000000),
                   ARGUMENT("operation", STRING, "", .choices = operations, .excludes = "old-text"),
                   ARGUMENT("content", STRING, "Complete forms with comments.", .excludes = "old-text"),

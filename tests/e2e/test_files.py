@@ -234,3 +234,74 @@ class Forget(Project):
         self.assertIn("There is no symbol", self.forget("no-such-thing").text)
         self.assertSucceeds(self.forget("pj:f", force=True), "Forgotten: function PJ:F")
         self.assertIn("Only in the file:\n- function PJ:F, src/a.lisp:3: it was loaded, but is no longer defined here", self.compare())
+
+
+class FromSession(Project):
+    def store(self, **named):
+        return self.lisp.call("edit-form", **{"from-session": True, **named})
+
+    def test_what_was_evaluated_is_written_where_it_belongs(self):
+        self.load()
+        self.evaluate('(defun f (x)\n  "Adds two."   ; as it is\n  (+ x 2))\n\n;; A helper.\n(defun helper (x)\n  x)')
+        self.evaluate("(defmethod area :around ((s (eql :unit)) &key) 7)\n(defmacro twice (x) `(list ,x ,x))")
+        before = mcp.read(self.path("src/a.lisp"))
+        text = self.assertSucceeds(self.store(name="f")).text
+        self.assertIn("Replaced function PJ:F (evaluation 2)\nin src/a.lisp\n@@", text)
+        self.assertIn('+  "Adds two."   ; as it is', text)
+        after = before.replace("(defun f (x)\n  (1+ x))", '(defun f (x)\n  "Adds two."   ; as it is\n  (+ x 2))')
+        self.assertEqual(after, mcp.read(self.path("src/a.lisp")))
+        self.assertNotIn("PJ:F", self.compare())
+        self.assertRegex(self.lisp.call("find-definition", name="pj:f").text, r"src/a\.lisp:3.*\n.*defun f \(x\)\n  \"Adds two")
+        self.lisp.call("evaluate-lisp", code="(funcall 'pj:f :no-number)")
+        self.assertRegex(self.lisp.call("get-backtrace").text, r"\(PJ:F :NO-NUMBER\) at \S*src/a\.lisp:3")
+        # Several, each into its file; a new one behind another.
+        text = self.assertSucceeds(self.store(names=["area :around ((s (eql :unit)))", "twice", "pj::helper"], after="old")).text
+        for line in ("Replaced method PJ::AREA :AROUND ((EQL :UNIT)) (evaluation 3)", "Replaced macro PJ::TWICE (evaluation 3)",
+                     "Added function PJ::HELPER (evaluation 2)"):
+            self.assertIn(line, text)
+        after = (after.replace("(defun old (x) (* 2 x))", "(defun old (x) (* 2 x))\n\n(defun helper (x)\n  x)")
+                 .replace("((s (eql :unit)) &key) 1)", "((s (eql :unit)) &key) 7)")
+                 .replace("`(progn ,x ,@(list x))", "`(list ,x ,x)"))
+        self.assertEqual(after, mcp.read(self.path("src/a.lisp")))
+        self.assertIn("No difference found", self.compare())
+        # A clean load gives the same.
+        self.assertNotIn("[Session]", self.load().text)
+        self.assertEqual(["(3 (1 1))"], self.evaluate("(list (f 1) (twice 1))").values)
+
+    def test_a_new_definition_goes_to_the_end_of_the_forms_of_its_package(self):
+        self.load()
+        self.evaluate("(defun helper (x) x)")
+        self.assertIsError(self.store(name="helper"), "No file defines function PJ::HELPER. Pass path")
+        self.assertSucceeds(self.store(name="helper", path="src/b.lisp"), "Added function PJ::HELPER")
+        self.assertEqual(PROJECT["src/b.lisp"] + "\n(defun helper (x) x)\n", mcp.read(self.path("src/b.lisp")))
+        self.assertIn("No difference found", self.compare())
+
+    def test_what_is_refused_writes_nothing(self):
+        self.load()
+        self.evaluate("(defun f (x) (+ x 2))\n(progn (defun one () 1) (defun old (x) x))")
+        self.lisp.call("evaluate-lisp", code="(defun pj:g (y) (list y))")
+        before = {name: mcp.read(self.path(name)) for name in PROJECT}
+        self.assertIsError(self.store(name="pj:g"), "function PJ:G would read otherwise in the package PJ", "it was evaluated in COMMON-LISP-USER")
+        self.assertIsError(self.store(name="old"), "in one form with other definitions")
+        self.assertIsError(self.store(name="nothing"), "No evaluation of this session defines nothing now.", "Nothing was written.")
+        self.assertIsError(self.store(names=["f", "nothing"]), "Nothing was written.")
+        self.assertIsError(self.lisp.call("edit-form", path="src/a.lisp", content="(a)", name="f"), "Pass path, kind and name")
+        self.assertSucceeds(self.store(name="f", **{"dry-run": True}), "(dry-run: not written)")
+        self.assertEqual(before, {name: mcp.read(self.path(name)) for name in PROJECT})
+        self.edit("src/a.lisp", ("(1+ x))\n\n", "(1- x))\n\n"))
+        reply = self.assertIsError(self.store(name="f"), "was edited", "(1- x))", "In the session, evaluation 2:\n(defun f (x) (+ x 2))")
+        self.assertIn("Nothing was written", reply.text)
+        # Changes elsewhere in the file do not matter.
+        self.edit("src/a.lisp", ("(1- x))\n\n", "(1+ x))\n\n;; elsewhere\n"))
+        self.assertSucceeds(self.store(name="f"), "Replaced function PJ:F")
+
+    def test_line_ends_and_encoding_of_the_file_stay(self):
+        mcp.write(self.path("c.lisp"), '(in-package :cl-user)\r\n"\u00e9\u00e9"\r\n#+sbcl\r\n(defun which ()\r\n  1)\r\n#-sbcl\r\n(defun which ()\r\n  2) ; end')
+        self.lisp.call("load-system", path="c.lisp")
+        self.lisp.call("evaluate-lisp", code="(defun which ()\n  \"\u00e9\"\n  3)\n(defun more () 1)")
+        self.assertSucceeds(self.store(names=["which", "more"], path="c.lisp"))
+        self.assertEqual(
+            '(in-package :cl-user)\r\n"\u00e9\u00e9"\r\n#+sbcl\r\n(defun which ()\r\n  "\u00e9"\r\n  3)\r\n'
+            "#-sbcl\r\n(defun which ()\r\n  2) ; end\r\n\r\n(defun more () 1)",
+            mcp.read_bytes(self.path("c.lisp")).decode(),
+        )

@@ -17,9 +17,11 @@
 (defun agent-source-p (namestring)
   (equal *agent-source* namestring))
 
-(defun stored-file (evaluation start)
-  "Return the file into which the definition at START of EVALUATION was written, or NIL."
-  (cddr (find-if (lambda (entry) (and (eql evaluation (first entry)) (eql start (second entry)))) *stored-definitions*)))
+(defun stored-file (evaluation start end)
+  "Return the file into which the definition between START and END of EVALUATION was written, or NIL."
+  (loop for (number place native) in *stored-definitions*
+        when (and (= number evaluation) (typep start 'index) (typep end 'index) (<= start place end))
+          return native))
 
 (defun make-place (namestring position created plist)
   "Return a place as PLACE-OF does. A file takes precedence over the request that loaded it."
@@ -33,8 +35,8 @@
                 (eql (getf plist :session) (getf (session-mark) :session)))
            (let ((start (ignore-errors (getf plist :start)))
                  (end (ignore-errors (getf plist :end))))
-             (cond ((stored-file evaluation start)
-                    (list :file (stored-file evaluation start)))
+             (cond ((stored-file evaluation start end)
+                    (list :file (stored-file evaluation start end) :stored t))
                    ((and (typep start 'index) (typep end 'index) (<= start end))
                     (list :evaluation evaluation :start start :end end))
                    (t (list :evaluation evaluation)))))
