@@ -167,7 +167,7 @@ where a person loads systems."
 (define-asdf-method asdf:perform :after ((operation asdf:load-op) (component asdf:system))
   (pushnew (asdf:component-name component) *loaded* :test #'string=))
 
-(define-operation :load-system (&rest arguments &key system force)
+(define-operation :load-system (&rest arguments &key system force clean)
   (let* ((path (definition-path system))
          (name (designated-system-name system path))
          (before (asdf:already-loaded-systems)))
@@ -177,9 +177,10 @@ where a person loads systems."
          (when path
            (asdf:load-asd path))
          (setf *current-form* (list `(asdf:load-system ,name ,@(if force '(:force t) '()))))
-         (call-quietly (lambda () (evaluate-with-retry (first *current-form*)))))
+         (call-quietly (lambda ()
+                         (call-from-sources name clean (lambda () (evaluate-with-retry (first *current-form*)))))))
        arguments
-       (lambda () (append (loaded-part name before) (load-effects-part)))))))
+       (lambda () (append (loaded-part name before) (load-effects-part) (if clean (undefined-part '()) '())))))))
 
 (defun loaded-part (name before)
   "Return the part of the reply about the system NAME, now loaded; the systems BEFORE were loaded earlier."

@@ -122,6 +122,7 @@ failure the suite expects. FORM is a list of the form, if it is known; EXPECTED,
           (with-agent-syntax (:length 20 :level 5 :package (shown-package))
             (list :type (type-name-text (class-of condition))
                   :message (message-text condition +warning-limit+)
+                  :undefined (and (typep condition 'undefined-function) (whole-name (cell-error-name condition)))
                   :hint (ignore-errors (or (mistake-hint condition nil) (name-hint condition)))))
         (error () '()))))
 
@@ -380,7 +381,7 @@ Return true if all of the framework's tests were run because the system does not
                (run-system-tests name test-systems named frameworks))
       (note-owners name tables frameworks))))
 
-(define-operation :run-tests (&rest arguments &key system test framework (count 0))
+(define-operation :run-tests (&rest arguments &key system test framework (count 0) clean)
   (let* ((path (definition-path system))
          (name (designated-system-name system path))
          (*test-run* nil)
@@ -395,10 +396,11 @@ Return true if all of the framework's tests were run because the system does not
                (when path
                  (asdf:load-asd path))
                (setf *test-run* (make-test-run :stops count))
-               (setf fallback (run-tests-of-system name test framework))
+               (setf fallback (call-from-sources name clean (lambda () (run-tests-of-system name test framework))))
                (run-counts *test-run*))))))
        arguments
        (lambda ()
+         (setf *last-failures* (cons name (mapcar (lambda (failure) (getf failure :test)) (run-failures *test-run*))))
          (list* :system name
                 :framework (run-framework *test-run*)
                 :fallback fallback
@@ -406,4 +408,5 @@ Return true if all of the framework's tests were run because the system does not
                 :deleted (run-deleted *test-run*)
                 :owners (run-owners *test-run*)
                 :failures (reverse (run-failures *test-run*))
-                (append (run-counts *test-run*) (load-effects-part))))))))
+                (append (run-counts *test-run*) (load-effects-part)
+                        (if clean (undefined-part (run-failures *test-run*)) '()))))))))

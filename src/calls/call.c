@@ -87,7 +87,7 @@ void call_cancel(void *ticket)
     CHECK(call->operation != NULL || call->pending != NULL);
     if (call->operation != NULL)
         session_cancel(call->operation);
-    else
+    if (call->pending != NULL)
         call->cancel_pending(call->pending);
     call_free(call);
 }

@@ -145,6 +145,8 @@ static void answer_early(struct tool_call *call, struct session *s, const struct
         "\n\nIt continues without this call. evaluation-status (evaluation: %llu) shows new output and "
         "the result; cancel-evaluation stops it.",
         (unsigned long long)e->number);
+    if (call->pending != NULL)
+        strbuf_addf(&text, " Pass session: %s to both.", session_name(s));
     reply_text_redact(call, &text);
     tool_call_done *done = call->options.done;
     void *arg = call->options.arg;

@@ -56,8 +56,8 @@ static void run(struct tool_call *call, struct session *s)
 const struct tool tool_compare_with_files = {
     .name = "compare-with-files",
     .title = "Compare with files",
-    .description = "List how the session and its files differ: definitions only evaluated, replaced, edited, "
-                   "deleted or moved since they were loaded.",
+    .description =
+        "List how session and files differ: what was only evaluated, replaced, edited, deleted or moved.",
     .is_read_only = true,
     .arguments = {ARGUMENT("system", STRING, "", .excludes = "path"), ARGUMENT("path", STRING, ""),
                   LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},

@@ -29,9 +29,7 @@ static void run(struct tool_call *call, struct session *s)
 const struct tool tool_forget_definition = {
     .name = "forget-definition",
     .title = "Forget a definition",
-    .description =
-        "Remove from the image a function, methods, variable or class that its file no longer defines (see "
-        "compare-with-files); names its callers.",
+    .description = "Remove a definition that no file has any more; names its callers.",
     .is_destructive = true,
     .arguments = {ARGUMENT("name", STRING, "", .is_required = true), ARGUMENT("package", STRING, ""),
                   FORCE_ARGUMENT, SESSION_ARGUMENT},

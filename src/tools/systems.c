@@ -13,6 +13,7 @@
 #include "report/reply.h"
 #include "report/report.h"
 #include "session/session.h"
+#include "tools/clean_start.h"
 
 void systems_add_form(struct strbuf *out, const char *function, const char *system)
 {
@@ -52,6 +53,17 @@ static void on_loaded(struct tool_call *call, const struct outcome *o)
     call_report(call, o);
 }
 
+static void on_loaded_clean(struct tool_call *call, const struct outcome *o)
+{
+    if (o->kind == OUTCOME_OK) {
+        strbuf_addc(&call->text, '\n');
+        add_loaded(&call->text, o->reply);
+    }
+    report_evaluation(&call->text, o, call_max_output(call, o));
+    call->is_error = o->kind == OUTCOME_ERROR;
+    clean_finish(call, o);
+}
+
 static void load_file(struct tool_call *call, struct session *s)
 {
     const char *path = arguments_string(call, "path", NULL);
@@ -78,12 +90,14 @@ static void load(struct tool_call *call, struct session *s)
         return;
     }
     const char *system = arguments_string(call, "system", NULL);
-    bool is_quicklisp = arguments_boolean(call, "quicklisp");
+    bool is_quicklisp = arguments_boolean(call, "quicklisp"), is_clean = arguments_boolean(call, "clean");
+    if (is_clean && (s = clean_start(call, s)) == NULL)
+        return;
     struct strbuf code = {0};
     systems_add_form(&code, is_quicklisp ? "ql:quickload" : "asdf:load-system", system);
     call_begin_operation(call, is_quicklisp ? "quickload" : "load-system");
     call_write_asks(call);
-    call_load(call, s, system, &code, on_loaded);
+    call_load(call, s, system, &code, is_clean ? on_loaded_clean : on_loaded);
 }
 
 const struct tool tool_load_system = {
@@ -95,6 +109,7 @@ const struct tool tool_load_system = {
     .arguments =
         {ARGUMENT("system", STRING, "", .is_required = true, .excludes = "path"),
          ARGUMENT("force", BOOLEAN, "Reload it.", .needs = "system"),
+         ARGUMENT("clean", BOOLEAN, "", .needs = "system"),
          ARGUMENT("quicklisp", BOOLEAN, "Download what is missing.", .needs = "system", .is_servers = true),
          ARGUMENT("path", STRING, "A file instead."), ARGUMENT("compile", BOOLEAN, "", .needs = "path"),
          ARGUMENT("package", STRING, "", .needs = "path"), TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},

@@ -305,3 +305,80 @@ class FromSession(Project):
             "#-sbcl\r\n(defun which ()\r\n  2) ; end\r\n\r\n(defun more () 1)",
             mcp.read_bytes(self.path("c.lisp")).decode(),
         )
+
+
+class CleanStart(Project):
+    def setUp(self):
+        super().setUp()
+        mcp.write_files(self.root, {
+            "pt.asd": '(defsystem "pt" :depends-on ("pj" "fiveam") :components ((:file "t"))\n'
+                      '  :perform (test-op (o c) (uiop:symbol-call :fiveam :run! :pt)))\n',
+            "t.lisp": "(defpackage :pt (:use :cl :fiveam))\n(in-package :pt)\n(def-suite :pt)\n(in-suite :pt)\n"
+                      "(test calls-old (is (= 4 (pj:g 2))))\n(test adds (is (= 3 (pj:f 2))))\n",
+        })
+
+    def clean(self, tool="run-tests", system="pt", **named):
+        return self.lisp.call(tool, system=system, clean=True, **named)
+
+    def compiled(self):
+        return sorted(
+            os.path.join(folder, name) for folder, _, names in os.walk(mcp.clean_environment().get("XDG_CACHE_HOME", "/none"))
+            for name in names if self.root in folder)
+
+    def test_what_fails_only_from_a_clean_start_is_told_with_its_reason(self):
+        self.assertSucceeds(self.lisp.call("run-tests", system="pt"), "2 tests: 2 passed")
+        self.edit("src/a.lisp", ("(defun old (x) (* 2 x))", "(defun newer (x) (* 2 x))"))
+        self.load()
+        self.evaluate("(defun f (x) (declare (notinline f)) (* 2 x))\n(setf (compiler-macro-function 'f) nil)")
+        self.lisp.call("load-system", path="t.lisp")
+        self.assertIn("1 failed", self.lisp.call("run-tests", system="pt", test="adds").text)
+        self.evaluate("(defun kept () 1)")
+        reply = self.clean()
+        self.assertRegex(reply.text, r"^From a clean start:\n\n")
+        self.assertIn("pt: FAILED. 2 tests: 1 passed, 0 failed, 1 with an unexpected error", reply.text)
+        self.assertIn("Undefined only there: PJ::OLD is still defined in the session.", reply.text)
+        self.assertRegex(reply.text, r"Fails only there: (PT::)?CALLS-OLD")
+        self.assertRegex(reply.text, r"Failed only in the session: (PT::)?ADDS")
+        self.assertTrue(reply.is_error)
+        self.assertNotIn("cannot be entered", reply.text)
+        # The session is as it was, and the other Lisp has ended.
+        self.assertEqual(["(4 1 4)"], self.evaluate("(list (f 2) (kept) (old 2))").values)
+        self.assertNotIn("-clean", self.lisp.call("session-info", all=True).text)
+
+    def test_no_compiled_file_is_used_or_replaced_and_none_is_left(self):
+        self.load()
+        before = {path: os.stat(path).st_mtime_ns for path in self.compiled()}
+        # A file that has changed without another date: its compiled file would still be taken.
+        stat = os.stat(self.path("src/a.lisp"))
+        self.edit("src/a.lisp", ("(* 2 x)", "(* 3 x)"))
+        os.utime(self.path("src/a.lisp"), ns=(stat.st_atime_ns, stat.st_mtime_ns))
+        reply = self.clean()
+        self.assertRegex(reply.text, r"FAILED\. 2 tests: 1 passed, 1 failed")
+        self.assertEqual(before, {path: os.stat(path).st_mtime_ns for path in self.compiled()} if before else {})
+        self.assertEqual([], [name for name in os.listdir("/tmp") if name.startswith("cl-mcp-clean")])
+
+    def test_load_system_from_a_clean_start(self):
+        self.load()
+        self.edit("src/a.lisp", ("(defun old (x) (* 2 x))", ""))
+        reply = self.assertSucceeds(self.clean("load-system", "pj"))
+        self.assertIn("From a clean start:\n", reply.text)
+        self.assertIn("Loaded pj.", reply.text)
+        self.assertIn("undefined function: PJ::OLD", reply.text)
+        self.assertIn("Undefined only there: PJ::OLD is still defined in the session.", reply.text)
+        self.edit("src/b.lisp", ("(defun g (x) (old x))", "(error \"broken\")"))
+        self.assertIsError(self.clean("load-system", "pj"), "From a clean start:", "broken")
+        self.assertNotIn("-clean", self.lisp.call("session-info", all=True).text)
+
+    def test_a_clean_run_goes_on_beside_the_session_and_is_cancelled(self):
+        self.load()
+        mcp.write(self.path("t.lisp"), mcp.read(self.path("t.lisp")).replace("(= 3 (pj:f 2))", "(sleep 1000)"))
+        reply = self.lisp.start_call("run-tests", {"system": "pt", "clean": True, "wait": 0.2}).reply()
+        self.assertIn("Pass session: default-clean to both.", reply.text)
+        self.assertEqual(["3"], self.evaluate("(f 2)").values)
+        self.assertIsError(self.clean(), "A clean run goes on already, in session default-clean")
+        self.assertSucceeds(self.lisp.call("cancel-evaluation", session="default-clean"))
+        self.assertSucceeds(self.lisp.call("reset-session", session="default-clean", close=True))
+        pending = self.lisp.start_call("run-tests", {"system": "pt", "clean": True})
+        mcp.wait_until(lambda: "default-clean" in self.lisp.call("session-info", all=True).text, 20, "the clean session")
+        self.lisp.notify("notifications/cancelled", {"requestId": pending.id})
+        mcp.wait_until(lambda: "default-clean" not in self.lisp.call("session-info", all=True).text, 20, "its end")
