@@ -3,7 +3,7 @@
 
 (in-package #:cl-mcp-agent)
 
-(defstruct (written (:constructor make-written (key form line lines package start end)))
+(defstruct (written (:predicate nil) (:constructor make-written (key form line lines package start end)))
   "A definition in a text: its KEY, its FORM, or its text if the form cannot be read, its first line, how many lines it has, the
 package in which it is read, and the characters that it is."
   key form line lines package start end)

@@ -10,6 +10,7 @@ import sys
 
 AGENT = pathlib.Path(__file__).resolve().parents[2] / "agent"
 DEFINITION = re.compile(r"\((defun|defmacro|defvar|defparameter|defconstant|define-operation|implement) (\S+)|\(sb-ext:(defglobal) (\S+)")
+STRUCTURE = re.compile(r"\(defstruct \(?([^\s()]+)")  # defines a predicate, unless its first line says otherwise
 BOOTSTRAP = ("probe.lisp", "install.lisp", "load.lisp", "receive.lisp")  # forms that are sent before the agent is there
 FUNCTION_KINDS = {"defun", "defmacro", "define-operation", "implement"}
 
@@ -22,6 +23,9 @@ def read_definitions(path, text):
         if match and not before.startswith(("#+", "#-")):
             kind, name = [part for part in match.groups() if part]
             yield "function" if kind in FUNCTION_KINDS else "variable", name, "%s:%d" % (path, number)
+        match = STRUCTURE.match(line)
+        if match and ":predicate" not in line:
+            yield "function", match[1] + "-p", "%s:%d" % (path, number)
         before = line
 
 
@@ -35,6 +39,7 @@ def find_repeated(files):
 
 def main():
     assert find_repeated([("a", "(defun f (x) x)"), ("b", "(defmacro f ())")]) == ["function f: a:1, b:1"]
+    assert find_repeated([("a", "(defun f-p (x) x)"), ("b", "(defstruct (f (:copier nil))")]) == ["function f-p: a:1, b:1"]
     assert not find_repeated([("a", "#+x\n(defun f (x) x)\n#-x\n(defun f (y) y)\n(defvar f)")])
     loaded = {"build.lisp", "loaded.lisp"} | {"joined/" + name for name in BOOTSTRAP}
     wrong = []
