@@ -300,6 +300,8 @@ static void add_file_headers(const struct exchange *e, struct MHD_Response *resp
     add_header(e, response, "X-Content-Type-Options", "nosniff");
     add_header(e, response, "Referrer-Policy", "no-referrer");
     add_header(e, response, "Cross-Origin-Resource-Policy", "same-origin");
+    /* A page that opened this one could otherwise lead the tab to a copy that asks for the token. */
+    add_header(e, response, "Cross-Origin-Opener-Policy", "same-origin");
     add_header(e, response, "Cache-Control", "no-cache");
 }
 

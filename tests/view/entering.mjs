@@ -127,6 +127,18 @@ test('pages on other ports get no secret and can use none', async () => {
   for (const word of [secret, new URL(view.link).hash.slice(5)]) check(!got.includes(word), 'another port was sent a secret');
 });
 
+test('a page that opens the page keeps no hold of its tab', async () => {
+  const tab = await open(other.at('127.0.0.1'));
+  await tab.evaluate((origin) => { document.onclick = () => { window.opened = window.open(`${origin}/`); }; }, new URL(view.link).origin);
+  await tab.mouse.click(50, 50);
+  await tab.waitForFunction(() => window.opened?.closed, {polling: 50, timeout: patience})
+    .catch(() => { throw new Error('it still has the window'); });
+  await tab.close();
+  const opened = (await browser.pages()).at(-1);
+  await works(opened, 11);
+  await opened.close();
+});
+
 test('cookies that other ports set leave the page usable', async () => {
   const own = new URL(view.link).hostname;
   for (const host of ['localhost', '127.0.0.1', own]) {
