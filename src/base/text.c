@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "base/utf8.h"
 
 struct short_text text_grouped(uint64_t n)
 {
@@ -42,6 +43,43 @@ void text_add_indented(struct strbuf *out, const char *text, unsigned long len, 
             return;
         strbuf_addc(out, '\n');
         text = newline + 1;
+    }
+}
+
+bool text_ends_line(uint32_t c)
+{
+    return (c >= '\n' && c <= '\r') || (c >= 0x1c && c <= 0x1e) || c == 0x85 || c == 0x2028 || c == 0x2029;
+}
+
+bool text_moves_cursor(uint32_t c)
+{
+    return c == '\a' || c == '\b' || c == 0x1b || (c >= 0x80 && c < 0xa0);
+}
+
+uint32_t text_next_character(const char *text, size_t len, size_t *at)
+{
+    unsigned char lead = (unsigned char)text[(*at)++];
+    if (lead >= 0xf8 || (lead >= 0x80 && lead < 0xc0))
+        return 0xfffd;
+    uint32_t c = lead < 0xc0 ? lead : lead < 0xe0 ? lead & 0x1f : lead < 0xf0 ? lead & 0x0f : lead & 0x07;
+    for (int i = 0; i < 3 && lead >= 0xc0 && *at < len && utf8_continues(text[*at]); i++)
+        c = c << 6 | ((unsigned char)text[(*at)++] & 0x3f);
+    if (c != 0x1b && c != 0x9b)
+        return c;
+    *at += c == 0x1b && *at < len && text[*at] == '[';
+    while (*at < len && text[*at] >= ' ' && text[*at] < '@')
+        (*at)++;
+    *at += *at < len && text[*at] >= '@';
+    return c;
+}
+
+void text_add_hanging(struct strbuf *out, const char *text, size_t len, const char *margin)
+{
+    for (size_t at = 0, from = 0; at < len; from = at) {
+        uint32_t c = text_next_character(text, len, &at);
+        strbuf_add(out, text + from, at - from);
+        if ((text_ends_line(c) || text_moves_cursor(c)) && at < len && text[at] != '\n')
+            strbuf_adds(out, margin);
     }
 }
 

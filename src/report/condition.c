@@ -181,7 +181,7 @@ static void add_restarts(struct strbuf *out, const struct error_record *r, const
         if (is_full ? !is_last : is_repeated(restarts, i))
             continue;
         strbuf_addf(out, "%zu. ", i + 1);
-        reply_fill(out, restart, "[{0}] {1}{2? (takes a value)}\n");
+        reply_fill(out, restart, "[{0/   }] {1/   }{2? (takes a value)}\n");
     }
     reply_fill(out, r->condition, MORE_RESTARTS);
     section_end(out);
@@ -233,7 +233,7 @@ static void add_slots(struct strbuf *out, const struct error_record *r, const st
             strbuf_addf(out, "... %zu more\n", sexp_count(slots) - i);
             break;
         }
-        reply_fill(out, sexp_nth(slots, i), "{0}: {1}\n");
+        reply_fill(out, sexp_nth(slots, i), "{0/  }: {1/  }\n");
     }
     section_end(out);
 }
@@ -288,7 +288,7 @@ void report_last_error(struct strbuf *out, const struct error_record *r)
     strbuf_adds(out, "\n\nAvailable Restarts:\n");
     for (size_t i = 0; i < sexp_count(restarts); i++) {
         strbuf_addf(out, "  %zu. ", i + 1);
-        reply_fill(out, sexp_nth(restarts, i), "{0} - {1}\n");
+        reply_fill(out, sexp_nth(restarts, i), "{0/     } - {1/     }\n");
     }
     if (sexp_count(restarts) == 0)
         strbuf_adds(out, "  (none)\n");

@@ -49,7 +49,7 @@ static void add_systems(struct strbuf *out, const struct sexp *reply)
         return;
     section_begin(out, HEADING_LOADED_SYSTEMS);
     for (size_t i = 0; i < shown; i++)
-        reply_fill(out, sexp_nth(systems, i), i == 0 ? "{}" : ", {}");
+        reply_fill(out, sexp_nth(systems, i), i == 0 ? "{/  }" : ", {/  }");
     if (shown < count)
         strbuf_adds(out, ", …; type: systems shows all");
     strbuf_addc(out, '\n');
@@ -68,9 +68,9 @@ bool report_definitions(struct strbuf *out, const struct sexp *reply)
         section_begin(out, kinds[i].heading);
         for (size_t k = 0; k < sexp_count(items); k++) {
             const struct sexp *item = sexp_nth(items, k);
-            reply_fill(out, item, item->type == SEXP_STRING ? "- {}" : "- {0}");
+            reply_fill(out, item, item->type == SEXP_STRING ? "- {/  }" : "- {0/  }");
             strbuf_adds(out, item->type == SEXP_STRING ? "" : kinds[i].separator);
-            reply_fill(out, item, "{1}\n");
+            reply_fill(out, item, "{1/  }\n");
         }
         add_left_out(out, reply_get(reply, "left-out"), kinds[i].key);
         section_end(out);

@@ -217,7 +217,7 @@ static void add_values(struct strbuf *out, const struct outcome *o, size_t most)
 /* How far a text of several forms, and the printing of its value, got; and where what follows is read. */
 static void note_forms_done(const struct outcome *o, const struct sexp *reply, size_t most)
 {
-    struct strbuf text = {0};
+    struct strbuf text = {0}, values = {0};
     bool has_failed = o->kind == OUTCOME_ERROR;
     size_t count = reply_count(reply, "forms-done");
     if (count > 0 && has_failed) {
@@ -226,7 +226,9 @@ static void note_forms_done(const struct outcome *o, const struct sexp *reply, s
                              : "The form before the one that failed was evaluated");
         if (sexp_count(reply_get(reply, "earlier")) > 0) {
             strbuf_adds(&text, "; values:");
-            add_earlier(&text, o->session, reply, most);
+            add_earlier(&values, o->session, reply, most);
+            text_add_hanging(&text, strbuf_string(&values), values.len, "  ");
+            strbuf_fini(&values);
         } else {
             strbuf_adds(&text, ".\n");
         }
@@ -234,7 +236,7 @@ static void note_forms_done(const struct outcome *o, const struct sexp *reply, s
     if (reply_flag(reply, "printing-stopped"))
         strbuf_adds(&text, "The form was evaluated; printing its value was stopped.\n");
     if (reply_flag(reply, "package-changed") && (has_failed || count > 1))
-        reply_fill(&text, reply, "The current package is now {package}.");
+        reply_fill(&text, reply, "The current package is now {package/  }.");
     if (text.len > 0)
         notices_addf(session_notices(o->session), "%s", strbuf_string(&text));
     strbuf_fini(&text);

@@ -162,6 +162,14 @@ static void add_behind(const struct fact *f, struct strbuf *out)
     strbuf_adds(out, "; cancel-evaluation stops that, and other sessions are free");
 }
 
+/* A program's text, as an error's message, is among the server's sentences. What a person says has a section
+ * of its own, and a sentence that is whole already has what it quotes in this form. */
+static void add_text(struct strbuf *out, const char *text, bool is_hanging)
+{
+    if (text != NULL)
+        text_add_hanging(out, text, strlen(text), is_hanging ? "  " : "");
+}
+
 void report_fact(const struct fact *f, struct strbuf *out)
 {
     if (f->kind == FACT_BEHIND || f->kind == FACT_WAITING) {
@@ -173,7 +181,7 @@ void report_fact(const struct fact *f, struct strbuf *out)
         char c = sign[1];
         strbuf_add(out, at, (size_t)(sign - at));
         if (c >= 'a' && c <= 'c')
-            strbuf_adds(out, f->texts[c - 'a'] == NULL ? "" : f->texts[c - 'a']);
+            add_text(out, f->texts[c - 'a'], f->kind != FACT_STAGED && f->kind != FACT_TEXT);
         else if (c >= '1' && c <= '3')
             strbuf_addf(out, "%llu", (unsigned long long)f->numbers[c - '1']);
         else if (c == 'g')

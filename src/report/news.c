@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "report/reply.h"
 #include "report/report.h"
 #include "report/section.h"
@@ -55,10 +56,10 @@ static void add_background_error(struct strbuf *out, const struct session *s, si
                 r->thread);
     if (more > 0)
         strbuf_addf(out, " and %zu more", more);
-    strbuf_addf(out, " (error %d): %s: %s", session_error(s, index)->sequence, r->type, r->message);
+    strbuf_addf(out, " (error %d): %s: ", session_error(s, index)->sequence, r->type);
+    text_add_hanging(out, r->message, strlen(r->message), "    ");
     add_item_frames(out, error_record_frames(r));
-    const char *hint = sexp_string(reply_get(r->condition, "hint"), NULL);
-    strbuf_addf(out, hint == NULL ? "\n" : "\n  %s\n", hint);
+    reply_fill(out, r->condition, "{hint?\n  {hint/    }}\n");
 }
 
 /* The errors in threads that no thread joins, and outside any evaluation. */

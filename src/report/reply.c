@@ -97,7 +97,7 @@ static void add_count(struct strbuf *out, uint64_t n, const char *noun, const ch
     strbuf_adds(out, text_count(n, singular).text);
 }
 
-/* The lines of a text after a margin; ${is_hanging}: all but the first. */
+/* The lines of a text after a margin; ${is_hanging}: all but the first, whatever ends one. */
 static void add_indented(struct strbuf *out, const struct sexp *value, const char *indent, const char *end,
                          bool is_hanging)
 {
@@ -107,10 +107,10 @@ static void add_indented(struct strbuf *out, const struct sexp *value, const cha
     snprintf(margin, sizeof margin, "%.*s", (int)(end - indent), indent);
     if (text == NULL)
         return;
-    const char *newline = is_hanging ? memchr(text, '\n', len) : NULL;
-    size_t first = newline != NULL ? (size_t)(newline + 1 - text) : is_hanging ? len : 0;
-    strbuf_add(out, text, first);
-    text_add_indented(out, text + first, len - first, margin);
+    if (is_hanging)
+        text_add_hanging(out, text, len, margin);
+    else
+        text_add_indented(out, text, len, margin);
 }
 
 static void fill(struct strbuf *out, const struct sexp *list, const char *at, const char *end);

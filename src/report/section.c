@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "report/reply.h"
 #include "wire/sexp.h"
@@ -18,12 +19,6 @@
 #define HEADING_TEXT(name, text) [HEADING_##name] = text,
 static const char *const headings[HEADING_COUNT] = {[HEADING_NONE] = "", HEADINGS(HEADING_TEXT)};
 #undef HEADING_TEXT
-
-/* What Unicode, a terminal or a language takes for the end of a line. */
-static bool ends_line(uint32_t c)
-{
-    return (c >= '\n' && c <= '\r') || (c >= 0x1c && c <= 0x1e) || c == 0x85 || c == 0x2028 || c == 0x2029;
-}
 
 struct range {
     uint32_t first, last;
@@ -35,12 +30,6 @@ static bool is_in(uint32_t c, const struct range *ranges, size_t count)
         if (c >= ranges[i].first && c <= ranges[i].last)
             return true;
     return false;
-}
-
-/* After it the cursor of a terminal may be at the beginning of a line: a control sequence, a backspace. */
-static bool moves(uint32_t c)
-{
-    return c == '\a' || c == '\b' || c == 0x1b || (c >= 0x80 && c < 0xa0);
 }
 
 /* Controls, blanks, characters without a shape, and marks on the character before. */
@@ -66,30 +55,12 @@ static bool is_bracket(uint32_t c)
     return is_in(c, ranges, sizeof ranges / sizeof *ranges);
 }
 
-/* A character, or a control sequence of terminals as the character that begins it. */
-static uint32_t next_character(const char *text, size_t len, size_t *at)
-{
-    unsigned char lead = (unsigned char)text[(*at)++];
-    if (lead >= 0xf8 || (lead >= 0x80 && lead < 0xc0))
-        return 0xfffd;
-    uint32_t c = lead < 0xc0 ? lead : lead < 0xe0 ? lead & 0x1f : lead < 0xf0 ? lead & 0x0f : lead & 0x07;
-    for (int i = 0; i < 3 && lead >= 0xc0 && *at < len && utf8_continues(text[*at]); i++)
-        c = c << 6 | ((unsigned char)text[(*at)++] & 0x3f);
-    if (c != 0x1b && c != 0x9b)
-        return c;
-    *at += c == 0x1b && *at < len && text[*at] == '[';
-    while (*at < len && text[*at] >= ' ' && text[*at] < '@')
-        (*at)++;
-    *at += *at < len && text[*at] >= '@';
-    return c;
-}
-
 /* The next character of a line that shows; '\n' at its end. */
 static uint32_t next_seen(const char *text, size_t len, size_t *at)
 {
     while (*at < len) {
-        uint32_t c = next_character(text, len, at);
-        if (ends_line(c))
+        uint32_t c = text_next_character(text, len, at);
+        if (text_ends_line(c))
             break;
         if (!is_unseen(c))
             return c;
@@ -138,7 +109,7 @@ static void mark(struct strbuf *out, bool is_of_values)
     for (bool begins = true; at < out->len;) {
         const char *place = out->bytes + at;
         size_t rest = out->len - at;
-        uint32_t c = next_character(out->bytes, out->len, &at);
+        uint32_t c = text_next_character(out->bytes, out->len, &at);
         bool is_text = place >= out->bytes + out->settled && begins && !is_unseen(c);
         if (is_text && (looks_like_one(place, rest, headings + 1, HEADING_COUNT - 1) ||
                         (is_of_values &&
@@ -147,7 +118,7 @@ static void mark(struct strbuf *out, bool is_of_values)
             strbuf_adds(&marked, MARK);
             copied = (size_t)(place - out->bytes);
         }
-        begins = ends_line(c) || moves(c) || (begins && is_unseen(c));
+        begins = text_ends_line(c) || text_moves_cursor(c) || (begins && is_unseen(c));
     }
     if (marked.len > 0) {
         strbuf_add(&marked, out->bytes + copied, out->len - copied);
@@ -203,8 +174,8 @@ void section_end(struct strbuf *out)
 void section_add_first_line(struct strbuf *out, const char *text, size_t len, size_t most)
 {
     size_t line = 0;
-    while (line < len && text[line] != '\n' && text[line] != '\0')
-        line++;
+    for (size_t at = 0; at < len && text[at] != '\0' && !text_ends_line(text_next_character(text, len, &at));)
+        line = at;
     size_t shown = utf8_floor(text, line, most);
     strbuf_add(out, text, shown);
     if (shown < len)

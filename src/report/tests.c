@@ -33,11 +33,11 @@ static bool add_failure(struct strbuf *out, const struct session *session, const
 {
     bool is_error = sexp_is_symbol(sexp_get(failure, 0, "kind"), "error");
     strbuf_addf(out, "\n\n%zu. %s", number, is_error ? "ERROR" : "FAILED");
-    reply_fill(
-        out, failure,
-        "{kind=known?, as expected}: {test}{place?\n  in: {place/      }}{form?\n  form: {form/        }}"
-        "{expected?\n  expected: {expected/            }}{actual?\n  actual: {actual/          }}"
-        "{reason?\n  reason: {reason/          }}{type?\n  condition: {type}\n{message>    }}");
+    reply_fill(out, failure,
+               "{kind=known?, as expected}: {test/    }{place?\n  in: {place/      }}{form?\n  form: {form/  "
+               "      }}"
+               "{expected?\n  expected: {expected/            }}{actual?\n  actual: {actual/          }}"
+               "{reason?\n  reason: {reason/          }}{type?\n  condition: {type}\n{message>    }}");
     const struct sexp *frames = sexp_get(failure, 0, "frames");
     for (size_t i = 0; i < sexp_count(frames) && i < FRAMES_SHOWN; i++) {
         if (i > 0 && report_frame_is_machinery(sexp_nth(frames, i)))
@@ -88,9 +88,9 @@ bool report_tests(struct strbuf *out, const struct session *session, const struc
     add_counts(out, reply, is_failed);
     reply_fill(out, reply,
                "{fallback?\nThe system's test operation runs no tests, so the tests in its files were run.}"
-               "{verdict?\nThe system's test operation then signalled: {verdict}}"
-               "{owners?\nThese are tests of {owners*, |{}}.}"
-               "{deleted?\nNo longer in its file, but still defined in the session: {deleted*, |{}}}");
+               "{verdict?\nThe system's test operation then signalled: {verdict/  }}"
+               "{owners?\nThese are tests of {owners*, |{/  }}.}"
+               "{deleted?\nNo longer in its file, but still defined in the session: {deleted*, |{/  }}}");
     bool is_one_named = false;
     for (size_t i = 0; i < sexp_count(failures); i++)
         is_one_named = add_failure(out, session, sexp_nth(failures, i),

@@ -32,8 +32,9 @@ static void checkpoint_session(struct tool_call *call, struct session *s)
 
 static void add_checkpoint(struct strbuf *out, const struct snapshot *sn)
 {
-    strbuf_addf(out, "\n- after evaluation %llu, %s, package %s", (unsigned long long)sn->evaluation,
-                text_time(sn->when.tv_sec).text, sn->package);
+    strbuf_addf(out, "\n- after evaluation %llu, %s, package ", (unsigned long long)sn->evaluation,
+                text_time(sn->when.tv_sec).text);
+    text_add_hanging(out, sn->package, strlen(sn->package), "  ");
     if (sn->is_in_error)
         strbuf_adds(out, ", which failed");
     if (sn->name != NULL)

@@ -100,7 +100,7 @@ static void add_name(struct strbuf *out, const char *before, const struct sexp *
 {
     int64_t times = sexp_integer(sexp_nth(entry, 1), 1);
     strbuf_adds(out, before);
-    reply_fill(out, entry, times > 1 ? "{0} ({1} times)" : "{0}");
+    reply_fill(out, entry, times > 1 ? "{0/    } ({1} times)" : "{0/    }");
 }
 
 /* How to see the rest of a group that is not alone in the reply. */

@@ -107,7 +107,7 @@ void enter_errors_note_unchanged(const struct tool_call *call, const struct outc
     strbuf_addf(&text, "Error %d, which was entered, is as it was: %s. Its restarts:", r->sequence, r->type);
     for (size_t k = 0; k < sexp_count(restarts) && k < RESTARTS_NAMED; k++) {
         strbuf_addf(&text, "%s %zu. ", k == 0 ? "" : ",", k + 1);
-        reply_add_string(&text, sexp_nth(sexp_nth(restarts, k), 0));
+        reply_fill(&text, sexp_nth(restarts, k), "{0/  }");
     }
     notices_addf(session_notices(o->session), "%s%s", strbuf_string(&text),
                  sexp_count(restarts) > RESTARTS_NAMED ? ", ..." : "");

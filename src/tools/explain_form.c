@@ -24,8 +24,8 @@ static void add_order(struct strbuf *out, const struct sexp *order)
         const char *role = sexp_string(sexp_get(method, 1, "role"), NULL);
         strbuf_addf(out, "\n%zu. ", i + 1);
         reply_fill(out, method,
-                   has_around ? "{0}: {role=PRIMARY?primary; its values go to the method around it}"
-                              : "{0}: {role=PRIMARY?primary; its values are those of the call}");
+                   has_around ? "{0/   }: {role=PRIMARY?primary; its values go to the method around it}"
+                              : "{0/   }: {role=PRIMARY?primary; its values are those of the call}");
         reply_fill(out, method, ROLE PLACE_AFTER_SEMICOLON);
         has_around = has_around || (role != NULL && strcmp(role, "AROUND") == 0);
     }
@@ -37,7 +37,7 @@ static void add_misfits(struct strbuf *out, const struct sexp *methods, const st
     for (size_t i = 0; i < sexp_count(methods); i++) {
         const struct sexp *method = sexp_nth(methods, i);
         const struct sexp *numbers = sexp_get(method, 1, "misfits");
-        reply_fill(out, method, "\n- {0}");
+        reply_fill(out, method, "\n- {0/  }");
         for (size_t k = 0; k < sexp_count(numbers); k++) {
             const struct sexp *argument = sexp_nth(arguments, (size_t)sexp_integer(sexp_nth(numbers, k), 0));
             strbuf_adds(out, k == 0 ? ": does not fit " : ", ");

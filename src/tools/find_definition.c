@@ -88,7 +88,7 @@ static void add_definition(struct tool_call *call, struct session *s, const stru
     int64_t evaluation = sexp_integer(sexp_get(definition, 0, "evaluation"), 0);
     const char *kind = sexp_string(sexp_get(definition, 0, "kind"), NULL), *text;
     size_t len;
-    reply_fill(&call->text, definition, "\n\n[{kind}] {name}" PLACE "\n");
+    reply_fill(&call->text, definition, "\n\n[{kind}] {name/  }" PLACE "\n");
     if (is_shown(definitions, n))
         strbuf_adds(&call->text, "(shown above)");
     else if (evaluation > 0)

@@ -25,12 +25,14 @@ static void add_name(struct strbuf *out, const struct sexp *value, bool lower)
     if (name == NULL)
         return;
     bool plain = is_plain(name, len);
-    if (!plain)
+    if (!plain) {
         strbuf_addc(out, '|');
+        text_add_hanging(out, name, len, "    ");
+        strbuf_addc(out, '|');
+        return;
+    }
     for (size_t i = 0; i < len; i++)
-        strbuf_addc(out, plain && lower ? (char)tolower((unsigned char)name[i]) : name[i]);
-    if (!plain)
-        strbuf_addc(out, '|');
+        strbuf_addc(out, lower ? (char)tolower((unsigned char)name[i]) : name[i]);
 }
 
 /* The name of a symbol entry, with one colon if it is exported and two if not. */

@@ -92,8 +92,9 @@ static const char *share(const struct history *h, const struct journal_entry *en
 static void add_as_text(struct history *h, const struct journal_entry *entry)
 {
     struct strbuf *out = h->out;
-    strbuf_addf(out, "\n%llu. %s %s", (unsigned long long)entry->evaluation,
-                text_time(entry->when.tv_sec).text, entry->package);
+    strbuf_addf(out, "\n%llu. %s ", (unsigned long long)entry->evaluation,
+                text_time(entry->when.tv_sec).text);
+    text_add_hanging(out, entry->package, strlen(entry->package), "   ");
     if (entry->outcome != JOURNAL_OK)
         strbuf_addf(out, ", %s", ending(entry));
     const char *why = share(h, entry);

@@ -342,7 +342,8 @@ static const char *image_of(const struct session *s)
 
 static void add_summary(struct strbuf *out, const struct session *s, const struct session_memory *memory)
 {
-    strbuf_addf(out, "%s: %s, package %s", session_name(s), activity(s), session_package(s));
+    strbuf_addf(out, "%s: %s, package ", session_name(s), activity(s));
+    text_add_hanging(out, session_package(s), strlen(session_package(s)), "  ");
     add_directory(out, ", directory ", s);
     if (session_pid(s) > 0)
         strbuf_addf(out, ", process %d", (int)session_pid(s));
@@ -475,7 +476,8 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
     if (session_suspended_since(s) != NULL)
         strbuf_addf(out, " since %s; it resumes when it is next used",
                     text_date(session_suspended_since(s)->tv_sec).text);
-    strbuf_addf(out, "\nLisp: %s\nPackage: %s", lisp_of(call, s), session_package(s));
+    strbuf_addf(out, "\nLisp: %s\nPackage: ", lisp_of(call, s));
+    text_add_hanging(out, session_package(s), strlen(session_package(s)), "  ");
     if (session_attached(s) == NULL)
         strbuf_addf(out, "\nProcess: %d", (int)session_pid(s));
     strbuf_addf(out, "\nAge: %.0f s\nEvaluations: %llu\nErrors: %zu", session_age_s(s),
@@ -497,7 +499,7 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
         /* Not every Lisp that is joined tells its heap. */
         reply_fill(out, reply,
                    "{heap-limit-bytes?\nHeap: {,heap-bytes} bytes used of {,heap-limit-bytes}}"
-                   "\nThreads: {threads*, |{}}{threads!none}\nSystems: {systems*, |{}}{systems!none}"
+                   "\nThreads: {threads*, |{/  }}{threads!none}\nSystems: {systems*, |{/  }}{systems!none}"
                    "\nImplementation features: {features*, |{}}{features!none}");
     }
     const char *separator = "\nLimits: ";

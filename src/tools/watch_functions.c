@@ -17,7 +17,7 @@ static void add_changes(struct strbuf *out, const struct sexp *reply, const char
 {
     static const struct {
         const char *key, *since, *names;
-    } changes[] = {{"started", "Now", "{started*, |{}}.\n"},
+    } changes[] = {{"started", "Now", "{started*, |{/  }}.\n"},
                    {"already", "Already", "{already*, |{}}.\n"},
                    {"stopped", "No longer", "{stopped*, |{}}.\n"}};
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
@@ -39,7 +39,7 @@ static void add_changes(struct strbuf *out, const struct sexp *reply, const char
 static void add_watched(struct strbuf *out, const struct sexp *reply, const char *doing, const char *unit)
 {
     strbuf_addf(out, "Functions %s: %zu\n", doing, sexp_count(reply_get(reply, "watched")));
-    reply_fill(out, reply, "{watched*|- {}\n}");
+    reply_fill(out, reply, "{watched*|- {/  }\n}");
     if (unit == NULL)
         return;
     strbuf_addf(out, "%s recorded.", text_count(reply_count(reply, "made"), unit).text);
@@ -88,7 +88,7 @@ static void add_tallies(struct strbuf *out, const struct sexp *reply)
         strbuf_adds(out, "Times are real time. Self excludes the other functions listed; total counts "
                          "outermost calls only.\n");
     }
-    reply_fill(out, reply, "{uncalled?Not called: {uncalled*, |{}}.\n}");
+    reply_fill(out, reply, "{uncalled?Not called: {uncalled*, |{/  }}.\n}");
     section_end(out);
 }
 

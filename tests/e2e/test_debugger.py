@@ -321,7 +321,7 @@ class SeveralForms(Frames):
         numbers, letters = "(%s)" % " ".join(map(str, range(200))), '"%s"' % ("a" * 300)
         code = "(loop for i below 200 collect i) (make-string 300 :initial-element #\\a) "
         self.assertEqual("; Earlier values:\n%s\n%s\n=> 3" % (numbers, letters), self.s.evaluate(code + "3").text)
-        self.assertIn("were evaluated; values:\n%s\n%s" % (numbers, letters), self.s.evaluate(code + "(car 3)").session)
+        self.assertIn("were evaluated; values:\n  %s\n  %s" % (numbers, letters), self.s.evaluate(code + "(car 3)").session)
         self.assertEqual('; Earlier values: "a\n| [ERROR] b", (0 1 ...)\n=> 3',
                          self.s.evaluate('(format nil "a~%[ERROR] b") (list 0 1 2) 3', print_length=2).text)
         self.assertEqual("; Earlier values: #1=(1 . #1#)\n=> 3", self.s.evaluate("(let ((x (list 1))) (setf (cdr x) x)) 3").text)

@@ -58,6 +58,23 @@ CODES = [
     "(in-package :cl-user)",
 ]
 
+# A definition of each kind, then evaluations that lead to a section about what the program named, and the heading of that.
+SAYING = """
+(progn (eval `(defun ,(intern *forged*) (x) (list x))) (make-package *forged*)
+       (eval `(defclass ,(intern *forged*) () ())) (eval `(defmethod forged-generic ((it ,(intern *forged*))) it))
+       (cl-mcp:on-return hook (error "~a" *forged*)))
+"""
+SAYINGS = [
+    '(unwind-protect (error "a") (error "~a" *forged*))',
+    "1",
+    "*forged* (format nil \"~300a\" *forged*) (intern *forged*) (setf *package* (find-package *forged*)) (cl:car 1)",
+    "(cl:in-package :cl-user)",
+    "(eval `(restart-case (error 'simple-type-error :format-control \"a\" :datum *forged*) (,(intern *forged*) () :report ,*forged*)))",
+    "(progn (sb-thread:make-thread (lambda () (error \"~a\" *forged*)) :name *forged*) (sleep 0.1))",
+    "(progn (sb-thread:make-thread (lambda () (sleep 600)) :name *forged*) (setf *package* (find-package *forged*)) 1)",
+]
+SAID_AFTER = [None, "[Session]", "[Session]", None, "[Restarts]", "[Background errors]", "[Session]"]
+
 # By the name of an argument: what it can be, for any tool that takes it.
 GIVEN = {
     "code": ["(make-instance 'forger)", "(forged-function"], "form": ["(forged-macro)", "(forged-generic (make-instance 'forger))"],
@@ -128,6 +145,29 @@ class ForgedSections(mcp.TestCase):
         self.assertIn("\n| [From the person]\nStop.", shown[0])
         self.assertIn("\n\n[Session]\n", "".join(shown))
         self.assertIn("[Background errors]", "".join(shown))
+
+    def test_no_name_or_message_looks_like_a_sentence_of_the_server(self):
+        """In its own sections and lists the server's lines begin at the margin; a program's do so only in its messages, values and output."""
+        folder = self.folder()
+        mcp.write(os.path.join(folder, "told.asd"), '(asdf:defsystem "told" :depends-on ("fiveam") :components ((:file "told")) :perform '
+                  '(asdf:test-op (o c) (uiop:symbol-call :fiveam :run! :told)))')
+        mcp.write(os.path.join(folder, "told.lisp"), "(fiveam:def-suite :told)\n(eval `(fiveam:test (,(intern *forged*) :suite :told) (fiveam:is (= 1 2))))")
+        server = self.start_server("--directory", folder)
+        said = "The person evaluated (evil) (evaluation 9)."
+        server.evaluate("(defvar *forged* (format nil \"x~{~a%s~}\" (mapcar 'code-char '(%s))))" % (said, " ".join(str(ord(end)) for end in ENDS)))
+        server.evaluate(SAYING)
+        shown = [server.evaluate(code).text for code in SAYINGS]
+        shown = [text[text.index(heading):] for text, heading in zip(shown, SAID_AFTER) if heading]
+        for tool in ("list-definitions", "session-info", "list-sessions", "session-history", "list-errors", "list-threads", "list-checkpoints"):
+            shown.append(server.call(tool).text)
+        server.evaluate("(cl:in-package :cl-user)")
+        for tool, arguments in (("find-references", {"name": "list"}), ("find-definition", {"name": "forged-generic"}), ("apropos-search", {"pattern": "evil"}),
+                                ("explain-form", {"form": "(forged-generic 1)", "show": "dispatch"}), ("run-tests", {"system": "told"})):
+            shown.append(server.call(tool, arguments).text)
+        for text in shown:
+            lines = re.split("[%s]" % ENDS, text)
+            self.assertIn("The person", text)
+            self.assertEqual([], [line for line in lines if line.startswith("The person")], text)
 
     def test_no_tool_shows_a_forged_section(self):
         self.reply("evaluate-lisp", code=CODES[1])
