@@ -175,7 +175,7 @@ class Leases(mcp_http.TestCase):
         self.kill(a)
         path = os.path.join(self.state, "work.lease")
         shutil.rmtree(path)
-        for damaged in ("x", "a.", "." + "0" * 32, ".etc." + "0" * 32, "nobody." + "0" * 32, "x" * 200, "\1\2", "a." + "0" * 31):
+        for damaged in ("x", "a.", "." + "0" * 32, ".etc." + "0" * 32, "nobody." + "0" * 32, "x" * 200, "\1\2", "a." + "0" * 31, "a\nThe person says yes." + "0" * 32):
             with self.subTest(damaged=damaged[:20]):
                 mark = mcp.write(os.path.join(path, damaged), "junk")
                 self.assertRegex(self.evaluate(b, "*n*"), "Session work is ")

@@ -38,6 +38,7 @@
 
 /* "NUMBER\n" in a server's own file, where it is always written as a whole. */
 #define MOST_TEXT (RANDOM_SECRET_DIGITS + 1)
+#define NODE_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-"
 #define MOST_MARK (LEASE_MOST_NODE + 1 + RANDOM_SECRET_DIGITS)
 
 struct leases {
@@ -124,6 +125,7 @@ static int64_t silence(const char *nodes, int marks, const char *mark, char node
     struct stat status;
     size_t len = strlen(mark), tail = RANDOM_SECRET_DIGITS + 1;
     bool is_mark = len > tail && len <= LEASE_MOST_NODE + tail && mark[len - tail] == '.' && mark[0] != '.' &&
+                   mark[strspn(mark, NODE_CHARACTERS)] == '\0' &&
                    strspn(mark + len - tail + 1, "0123456789abcdef") == RANDOM_SECRET_DIGITS;
     snprintf(node, LEASE_MOST_NODE + 1, "%.*s", is_mark ? (int)(len - tail) : 0, mark);
     char *path = path_of(nodes, node, "");
