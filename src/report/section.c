@@ -107,6 +107,10 @@ static void mark(struct strbuf *out, bool is_of_values)
     const char *line = out->settled == 0 ? NULL : memrchr(out->bytes, '\n', out->settled);
     size_t copied = 0, at = line == NULL ? 0 : (size_t)(line - out->bytes);
     for (bool begins = true; at < out->len;) {
+        if (!begins && out->bytes[at] >= ' ' && out->bytes[at] < 0x7f) { /* most of a text */
+            at++;
+            continue;
+        }
         const char *place = out->bytes + at;
         size_t rest = out->len - at;
         uint32_t c = text_next_character(out->bytes, out->len, &at);
