@@ -246,9 +246,9 @@ FOUND is as DEFINITIONS-IN returns it, the others are from before.")
                                           (make-definer :owner :person))
                                       file))))))
 
-(dolist (method (list (defmethod asdf:perform :before ((operation asdf/lisp-action:basic-load-op) (component asdf:source-file))
+(dolist (method (list (defmethod asdf:perform :before ((operation asdf/lisp-action:basic-load-op) (component asdf:cl-source-file))
                         (note-component-loaded component nil))
-                      (defmethod asdf:perform :after ((operation asdf/lisp-action:basic-load-op) (component asdf:source-file))
+                      (defmethod asdf:perform :after ((operation asdf/lisp-action:basic-load-op) (component asdf:cl-source-file))
                         (note-component-loaded component t))))
   (push (cons #'asdf:perform method) *asdf-methods*))
 

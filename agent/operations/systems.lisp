@@ -144,7 +144,7 @@ where a person loads systems."
     (note-component "loading" component)
     (let ((file (component-file component)))
       (ignore-errors (note-loaded-file file))
-      (call-loading-file file (component-system-name component)
+      (call-loading-file (and (typep component 'asdf:cl-source-file) file) (component-system-name component)
                          (lambda () (call-noting-packages #'call-next-method))))))
 
 ;;; A contribution of SBCL's is loaded by REQUIRE, and a definition may have a package.

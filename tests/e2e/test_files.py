@@ -6,7 +6,8 @@ import time
 import mcp
 
 PROJECT = {
-    "pj.asd": '(defsystem "pj" :serial t :components ((:file "src/package") (:file "src/a") (:file "src/b")))\n',
+    "pj.asd": '(defsystem "pj" :serial t :components ((:file "src/package") (:file "src/a") (:file "src/b") (:static-file "notes.lisp")))\n',
+    "notes.lisp": "(defun not-code () 1)\n",
     "src/package.lisp": "(defpackage :pj (:use :cl) (:export #:f #:g))\n",
     "src/a.lisp": """(in-package :pj)
 
