@@ -1403,7 +1403,7 @@ CASE(a_step_that_ends_the_zygote_is_left_out_and_reported)
         {"threads", "Loading the init file /home/nobody/.sbclrc started threads, with which a Lisp cannot be "
                     "copied; it was left out."},
         {"hang", "Loading the init file /home/nobody/.sbclrc took too long; it was left out."},
-        {"print", "Printed while loading the init file /home/nobody/.sbclrc:\nGood morning."},
+        {"print", "Printed while loading the init file /home/nobody/.sbclrc:\n  Good morning."},
         {"notice", "Mind the gap."},
     };
     f->options.user_init = "/home/nobody/.sbclrc";
