@@ -5,11 +5,13 @@
 #include "tools/clean_start.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "calls/arguments.h"
 #include "calls/call.h"
 #include "calls/look_up.h"
 #include "calls/tool_call.h"
+#include "lisp/zygotes.h"
 #include "report/reply.h"
 #include "session/records/limits.h"
 #include "session/session.h"
@@ -72,6 +74,16 @@ static void on_compared(struct tool_call *call, const struct outcome *o)
         "{only-here?\n\nFailed only in the session: {only-here*, |{}}}");
 }
 
+/* ${image} begins as ${lisp}, its implementation and version, if it is of the same release. */
+static void add_lisps(struct strbuf *out, const char *lisp, const char *image)
+{
+    size_t len = strlen(lisp);
+    bool is_same = strncmp(image, lisp, len) == 0 && image[len] == ' ';
+    strbuf_addf(out, "\n\nThis ran in %s%s", lisp, is_same ? ", as the image does." : ". The image is ");
+    if (!is_same)
+        strbuf_addf(out, "%.*s, which may differ.", (int)strcspn(image, ","), image);
+}
+
 static void write_failures(struct tool_call *call, const struct sexp *failures)
 {
     sexp_write_symbol(&call->request, "failures");
@@ -91,6 +103,8 @@ void clean_finish(struct tool_call *call, const struct outcome *o)
     if (!call->is_answered)
         end(o->session);
     call->pending = NULL;
+    if (s != NULL && session_image(s) != NULL)
+        add_lisps(&call->text, zygotes_lisp(call->toolbox->zygotes), session_image(s));
     if (s == NULL || o->kind != OUTCOME_OK) {
         call_finish(call);
         return;

@@ -184,6 +184,23 @@ class KeptInEmacs(test_join.ImageTest):
         self.assertEqual("nil", self.emacs('(get-buffer "*agent e2e (default)*")'))
 
 
+class CleanStart(test_join.ImageTest):
+    def test_it_is_made_in_the_servers_own_lisp_which_is_named(self):
+        folder = self.folder()
+        mcp.write_files(folder, {
+            "stall.asd": '(defsystem "stall" :depends-on ("rt") :components ((:file "stall")) :perform (test-op (o c) (symbol-call :rt :do-tests)))\n',
+            "stall.lisp": "(defpackage :stall (:use :cl :rt)) (in-package :stall)\n(deftest apples (plain) 2)\n",
+        })
+        client = self.start_server(*self.options, "--directory", folder)
+        client.evaluate("(defpackage :stall (:use :cl)) (in-package :stall) (defun plain () 2)")
+        text = client.call("run-tests", system="stall", clean=True).text
+        self.assertRegex(text, r"\AFrom a clean start, in the server's own Lisp and not in the image:\n")
+        self.assertIn("The function STALL::PLAIN is undefined.", text)
+        self.assertIn("Undefined only there: STALL::PLAIN is still defined in the session.", text)
+        self.assertRegex(text, r"\n\nThis ran in SBCL \S+, as the image does\.")
+        self.assertTrue(self.image.is_alive())
+
+
 class Replaced(test_join.ImageTest):
     """A definition that replaces one of somebody else's is told to both."""
 
