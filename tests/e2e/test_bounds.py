@@ -62,6 +62,8 @@ HUGE = {
     "interrupt-thread": {"thread": "x" * 100000},
     "load-system": {"path": "loud.lisp"},
     "edit-form": {"path": "big.lisp", "kind": "defun", "name": "f", "operation": "replace", "content": "(defun f () %s)" % WORDS},
+    "compare-with-files": {},
+    "forget-definition": {"name": "x" * 100000},
     "list-systems": {"limit": 5000},
     "run-tests": {"system": "described"},
     "create-session": {"name": "x" * 100000},
