@@ -56,6 +56,15 @@ with its qualifiers and specializers."
                            all)
             :initial-value nil)))
 
+(defun ends-in-package-p (text package)
+  "True if the last IN-PACKAGE of TEXT, at the beginning of a line, is of the package called PACKAGE."
+  (let* ((word (format nil "~%(in-package "))
+         (start (search word (format nil "~%~a" text) :from-end t :test #'char-equal))
+         (name (and start (+ start (1- (length word)))))
+         (end (and name (position #\) text :start name)))
+         (found (and end (find-package (string-upcase (string-trim "\"#: " (subseq text name end)))))))
+    (and found (eq found (find-package package)))))
+
 (defun position-behind (written text file after)
   "Return where in TEXT, of FILE, a new definition goes that comes behind WRITTEN: if nothing else is defined after it, the end."
   (let ((end (written-end written)))
@@ -93,6 +102,7 @@ with its qualifiers and specializers."
          (place (and (null current) (place-for-new file (written-package written) after)))
          (package (cond (current (written-package (first current)))
                         (place (written-package place))
+                        ((and (null after) (ends-in-package-p text (written-package written))) (written-package written))
                         (t (refuse-store "~:[~a has no definition in the package ~a~;~a does not define ~a~]. Pass after, the name of ~
                                           a definition there."
                                          after shown (or after (written-package written))))))
@@ -109,7 +119,7 @@ with its qualifiers and specializers."
                       name shown (subseq text start end) evaluation new)))
     (multiple-value-bind (start end) (if current
                                          (place-in-file file text key)
-                                         (let ((at (position-behind place text file after)))
+                                         (let ((at (if place (position-behind place text file after) (length (string-right-trim *blanks* text)))))
                                            (values at at)))
       (list :name name :file (compared-native file) :shown shown :evaluation evaluation :start (written-start written) :end (written-end written)
             :at start :old (subseq text start end) :new new

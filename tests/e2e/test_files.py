@@ -277,6 +277,15 @@ class FromSession(Project):
         self.assertEqual(PROJECT["src/b.lisp"] + "\n(defun helper (x) x)\n", mcp.read(self.path("src/b.lisp")))
         self.assertIn("No difference found", self.compare())
 
+    def test_a_file_without_definitions_takes_those_of_the_package_in_which_it_ends(self):
+        self.load()
+        self.evaluate("(defun helper (x) x)\n(defun second-helper (x) x)")
+        mcp.write(self.path("src/c.lisp"), "(in-package :cl-user)\n;; (in-package :pj)\n")
+        self.assertIsError(self.store(names=["helper"], path="src/c.lisp"), "src/c.lisp has no definition in the package PJ.")
+        mcp.write(self.path("src/c.lisp"), "(in-package #:pj)\n")
+        self.assertSucceeds(self.store(names=["helper", "second-helper"], path="src/c.lisp"))
+        self.assertEqual("(in-package #:pj)\n\n(defun helper (x) x)\n\n(defun second-helper (x) x)\n", mcp.read(self.path("src/c.lisp")))
+
     def test_what_is_refused_writes_nothing(self):
         self.load()
         self.evaluate("(defun f (x) (+ x 2))\n(progn (defun one () 1) (defun old (x) x))")
