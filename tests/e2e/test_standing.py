@@ -408,10 +408,17 @@ class Locks(mcp.SessionTest):
            ' (sb-sys:with-pinned-objects (lock) (sb-alien:alien-funcall (sb-alien:extern-alien "fcntl" (function sb-alien:int sb-alien:int'
            ' sb-alien:int sb-sys:system-area-pointer)) (sb-sys:fd-stream-fd %s) 37 (sb-sys:vector-sap lock))))')
 
+    def path(self):
+        """A temporary file, which a sandbox allows too."""
+        made = '(format nil "~a/locked-~d-~d" (or (sb-ext:posix-getenv "TMPDIR") "/tmp") (sb-posix:getpid) (random 1000000000))'
+        path = self.s.evaluate(made).values[0].strip('"')
+        self.addCleanup(lambda: os.path.exists(path) and os.remove(path))
+        return path
+
     def test_a_lock_ends_with_the_evaluation_that_failed_with_it(self):
         for lock in (self.FLOCK, self.OFD):
             with self.subTest(lock[:30]):
-                path = os.path.join(self.folder(), "locked")
+                path = self.path()
                 opened = '(with-open-file (f "%s" :direction :output :if-exists :append :if-does-not-exist :create) %%s)' % path
                 self.assertFails(opened % ('(write-string "one" f) (finish-output f) (let ((got %s)) (error "stop ~~d" got))' % (lock % "f")), "SIMPLE-ERROR")
                 self.assertEvaluates(opened % (lock % "f"), "0")
@@ -422,7 +429,7 @@ class Locks(mcp.SessionTest):
                 self.assertEqual("one", mcp.read(path))
 
     def test_a_file_that_was_locked_can_be_used_in_the_copy(self):
-        path = os.path.join(self.folder(), "locked")
+        path = self.path()
         self.s.evaluate("(defvar *f* nil)")
         self.assertFails('(with-open-file (f "%s" :direction :io :if-exists :supersede) (write-string "one two" (setf *f* f)) (file-position f 4) %s (error "stop"))'
                          % (path, self.FLOCK % "f"), "SIMPLE-ERROR")
