@@ -64,7 +64,7 @@ CASES += [
     case("the history variables set", "(setf * 1 ** 2 *** 3 / 4 // 5 + 6 - 7)", "(+ 1 2)", outcome=value("3")),
     case("a standard method on print-object for everything", "(progn (defmethod print-object ((o t) s) (error \"never\")) 1)", "(list (make-hash-table))", "(error 'type-error :datum (make-hash-table) :expected-type 'list)", outcome=error("TYPE-ERROR"), timeout=2),
     case("a method on print-object for conditions", "(progn (sb-ext:unlock-package :cl) (defmethod print-object ((o condition) s) (error \"never\")) 1)", "(error \"x\")", outcome=error("SIMPLE-ERROR"), timeout=2),
-    case("an around method on print-object that loops", "(progn (defmethod print-object :around ((o t) s) (loop)) 1)", "(make-hash-table)", outcome=STOPPED, timeout=0.5,
+    case("an around method on print-object that loops", "(progn (defmethod print-object :around ((o t) s) (loop)) 1)", "(make-hash-table)", outcome=either(STOPPED, returns("printing it takes too long")), timeout=0.5,
          check="(let ((m (find-method #'print-object '(:around) (list (find-class t) (find-class t)) nil))) (when m (remove-method #'print-object m)) *count*)", state="41"),
     case("an around method on make-instance", "(progn (defmethod make-instance :around (c &rest r) (error \"no instances\")) 1)", "(error \"x\")", "(make-instance 'place :x 1)", outcome=error("SIMPLE-ERROR"), timeout=2, check="*count*", state="41"),
     case("a standard class redefined", "(progn (sb-ext:unlock-package :cl) (defclass standard-object () ((x))) 1)", outcome=either(STORAGE, error("^SIMPLE-ERROR$")), check="*count*", state="41"),
