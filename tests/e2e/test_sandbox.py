@@ -499,7 +499,10 @@ ESSENTIALS = [
     ("the terminal of another program", '(sb-posix:open "TERMINAL" (logior sb-posix:o-wronly sb-posix:o-noctty))'),
     ("a terminal of its own", '(sb-ext:run-program "/bin/true" nil :pty t)'),
     ("another program's environment", '(sb-posix:open "/proc/VICTIM/environ" sb-posix:o-rdonly)'),
-    ("another program's priority", '(shell "renice -n 5 -p VICTIM")'),
+    # setpriority with PRIO_PROCESS; not every release has renice.
+    ("another program's priority",
+     '(unless (zerop (sb-alien:alien-funcall (sb-alien:extern-alien "setpriority" (function sb-alien:int sb-alien:int sb-alien:int sb-alien:int))'
+     ' 0 VICTIM 5)) (error "denied"))'),
     ("another program's limits", '(shell "prlimit --pid VICTIM --core=0:0")'),
     ("another program is ended", "(sb-posix:kill VICTIM 15)"),
     ("a Unix socket", """(connect 'sb-bsd-sockets:local-socket "OUT/listener")"""),
