@@ -66,10 +66,11 @@ uint32_t text_next_character(const char *text, size_t len, size_t *at)
         c = c << 6 | ((unsigned char)text[(*at)++] & 0x3f);
     if (c != 0x1b && c != 0x9b)
         return c;
-    *at += c == 0x1b && *at < len && text[*at] == '[';
-    while (*at < len && text[*at] >= ' ' && text[*at] < '@')
+    bool is_csi = c == 0x9b || (*at < len && text[*at] == '[');
+    *at += is_csi && c == 0x1b;
+    while (*at < len && text[*at] >= ' ' && text[*at] <= (is_csi ? '?' : '/'))
         (*at)++;
-    *at += *at < len && text[*at] >= '@';
+    *at += *at < len && text[*at] >= '0' && text[*at] <= '~';
     return c;
 }
 

@@ -35,15 +35,16 @@ struct short_text text_count(uint64_t n, const char *singular);
 /*
  * text_next_character(text, len, at): the character at ${*at}, or a control sequence of terminals as the
  * character that begins it; ${*at} is moved behind it.
- * text_ends_line(c): what Unicode, a terminal or a language takes for the end of a line.
+ * text_ends_line(c): is it the end of a line in Unicode, on a terminal or in a programming language?
  * text_moves_cursor(c): after it the cursor of a terminal may be at the beginning of a line.
  */
 uint32_t text_next_character(const char *text, size_t len, size_t *at);
 bool text_ends_line(uint32_t c);
 bool text_moves_cursor(uint32_t c);
 
-/* text_add_hanging(out, text, len, margin): a program's text in a row or a sentence of the server's: what
- * ends a line in it is followed by ${margin}, so that none of its lines looks like a row or a sentence. */
+/* text_add_hanging(out, text, len, margin): append a program's text inside a row or a sentence of the
+ * server. ${margin} follows each end of a line, and each control that may move the cursor to one, so that no
+ * line of the text looks like a row or a sentence of the server. */
 void text_add_hanging(struct strbuf *out, const char *text, size_t len, const char *margin);
 
 /* text_add_indented(out, text, len, indent): each line of ${text} after ${indent}, lines separated by

@@ -47,10 +47,11 @@ static bool is_unseen(uint32_t c)
 
 static bool is_bracket(uint32_t c)
 {
+    if (c < 0x80)
+        return c == '[' || c == ']';
     static const struct range ranges[] = {
-        {'[', '['},       {']', ']'},       {0x2045, 0x2046}, {0x2308, 0x230b},
-        {0x23a1, 0x23a6}, {0x2768, 0x2775}, {0x27e6, 0x27ef}, {0x2983, 0x2998},
-        {0x3008, 0x301b}, {0xfe17, 0xfe18}, {0xfe35, 0xfe48}, {0xff3b, 0xff3d},
+        {0x2045, 0x2046}, {0x2308, 0x230b}, {0x23a1, 0x23a6}, {0x2768, 0x2775}, {0x27e6, 0x27ef},
+        {0x2983, 0x2998}, {0x3008, 0x301b}, {0xfe17, 0xfe18}, {0xfe35, 0xfe48}, {0xff3b, 0xff3d},
     };
     return is_in(c, ranges, sizeof ranges / sizeof *ranges);
 }
@@ -93,8 +94,10 @@ static bool looks_like(const char *text, size_t len, const char *heading)
 
 static bool looks_like_one(const char *text, size_t len, const char *const *all, size_t count)
 {
+    size_t at = 0;
+    uint32_t first = next_seen(text, len, &at); /* few lines begin as a heading does */
     for (size_t i = 0; i < count; i++)
-        if (looks_like(text, len, all[i]))
+        if (is_alike(first, all[i][0]) && looks_like(text, len, all[i]))
             return true;
     return false;
 }
@@ -114,10 +117,12 @@ static void mark(struct strbuf *out, bool is_of_values)
         const char *place = out->bytes + at;
         size_t rest = out->len - at;
         uint32_t c = text_next_character(out->bytes, out->len, &at);
-        bool is_text = place >= out->bytes + out->settled && begins && !is_unseen(c);
-        if (is_text && (looks_like_one(place, rest, headings + 1, HEADING_COUNT - 1) ||
-                        (is_of_values &&
-                         looks_like_one(place, rest, of_values, sizeof of_values / sizeof *of_values)))) {
+        /* A reader may see what a terminal takes for a sequence: ESC [ERROR]. */
+        size_t escape = c == 0x1b ? 1 : c == 0x9b ? 2 : 0;
+        bool is_text = place >= out->bytes + out->settled && begins && (escape > 0 || !is_unseen(c));
+        if (is_text && (looks_like_one(place + escape, rest - escape, headings + 1, HEADING_COUNT - 1) ||
+                        (is_of_values && looks_like_one(place + escape, rest - escape, of_values,
+                                                        sizeof of_values / sizeof *of_values)))) {
             strbuf_add(&marked, out->bytes + copied, (size_t)(place - out->bytes) - copied);
             strbuf_adds(&marked, MARK);
             copied = (size_t)(place - out->bytes);

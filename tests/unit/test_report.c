@@ -407,6 +407,11 @@ static const struct {
      "0m[Hint]",
      "| [Hi\x1b[1mnt]\n\x1b]0;t\a| [Hint]\n\xc2\x9b"
      "0m| [Hint]"},
+    /* A terminal takes ESC [ H for a sequence, and a reader sees a heading. */
+    {"\x1b[Hint]\n\xc2\x9b[Hint]\n\x1b"
+     "7[Hint]",
+     "| \x1b[Hint]\n| \xc2\x9b[Hint]\n\x1b"
+     "7| [Hint]"},
     {"[\uff28\uff49\uff4e\uff54]\n[\U0001d5e6lots]", "| [\uff28\uff49\uff4e\uff54]\n| [\U0001d5e6lots]"},
     {"Result:\n1\nResult: 1\nTiming:", "| Result:\n1\nResult: 1\n| Timing:"},
     {"Привет всем\n[данные]\n=> 1", "Привет всем\n[данные]\n=> 1"},
