@@ -452,9 +452,11 @@ static void patch(struct tool_call *call)
     regular_file_fini(&edit.file);
 }
 
-/* Put the definition of ${entry}, as the agent found it, into ${changed}, the text of the file so far; what
- * follows its place in there is as in the file. ${tokens}: how many the text must have in the end. */
-static bool store_entry(struct edit *edit, const struct sexp *entry, struct strbuf *changed, size_t *tokens)
+/* Put the definition of ${entry}, as the agent found it, into ${changed}, the text of the file so far. Up to
+ * ${end}, where the entry before has changed it, it is as in the file; the entries come from the end of the
+ * file on. ${tokens}: how many the text must have in the end. */
+static bool store_entry(struct edit *edit, const struct sexp *entry, struct strbuf *changed, size_t *end,
+                        size_t *tokens)
 {
     size_t old_len, new_len;
     const char *old = sexp_string(sexp_get(entry, 0, "old"), &old_len);
@@ -464,20 +466,25 @@ static bool store_entry(struct edit *edit, const struct sexp *entry, struct strb
     size_t at = place < 0                              ? edit->len + 1
                 : utf8_is_valid(edit->text, edit->len) ? utf8_byte_of(edit->text, edit->len, (size_t)place)
                                                        : (size_t)place;
-    if (old == NULL || new == NULL || at > changed->len || old_len > edit->len - at ||
-        memcmp(edit->text + at, old, old_len) != 0) {
+    bool is_there =
+        old != NULL &&
+        new != NULL &&at <= *end &&old_len <= *end - at &&memcmp(edit->text + at, old, old_len) == 0;
+    if (is_there && inserts) {
+        edit->form.end = at;
+        at = place_after(edit);
+        is_there = old_len == 0 && at <= *end;
+    }
+    if (!is_there) {
         call_answer(edit->call, true, "%s was changed just now. Nothing was written into it.",
                     edit->file.path);
         return false;
     }
     if (!suits_encoding(edit, new, new_len))
         return false;
+    *end = at;
     struct strbuf content = {0}, rest = {0};
-    if (inserts) {
-        edit->form.end = at;
-        at = place_after(edit);
+    if (inserts)
         strbuf_addf(&content, "%s%s", edit->line_end, edit->line_end);
-    }
     add_with_line_ends(&content, edit, new, new_len);
     *tokens += count_tokens(strbuf_string(&content), content.len) - count_tokens(old, old_len);
     strbuf_add(&rest, changed->bytes + at + old_len, changed->len - at - old_len);
@@ -489,9 +496,9 @@ static bool store_entry(struct edit *edit, const struct sexp *entry, struct strb
     return true;
 }
 
-/* Write those of ${entries} from ${first} on that are of the same file. Returns how many these are; 0: the
- * call has been answered. */
-static size_t store_file(struct tool_call *call, const struct sexp *entries, size_t first)
+/* Write those of ${entries} from ${first} on that are of the same file, or only check whether that can be.
+ * Returns how many these are; 0: the call has been answered. */
+static size_t store_file(struct tool_call *call, const struct sexp *entries, size_t first, bool only_checks)
 {
     struct edit edit = {.call = call, .file = {.directory = -1}};
     struct strbuf changed = {0};
@@ -501,14 +508,14 @@ static size_t store_file(struct tool_call *call, const struct sexp *entries, siz
     const struct sexp *file = sexp_get(sexp_nth(entries, first), 0, "file");
     const char *path = sexp_string(file, &path_len);
     bool is_well = path != NULL && open_file(&edit, path, path_len);
-    size_t tokens = is_well ? count_tokens(edit.text, edit.len) : 0;
+    size_t tokens = is_well ? count_tokens(edit.text, edit.len) : 0, end = edit.len;
     if (is_well)
         strbuf_add(&changed, edit.text, edit.len);
     for (size_t i = first; is_well && i < sexp_count(entries); i++, count++) {
         const struct sexp *entry = sexp_nth(entries, i);
         if (!reply_is_same(sexp_get(entry, 0, "file"), file))
             break;
-        is_well = store_entry(&edit, entry, &changed, &tokens);
+        is_well = store_entry(&edit, entry, &changed, &end, &tokens);
     }
     if (is_well && scan_has_fault(strbuf_string(&changed), changed.len, &result)) {
         is_well = refuse_fault(call, "With this change, the parentheses of the file would be unbalanced.",
@@ -519,15 +526,15 @@ static size_t store_file(struct tool_call *call, const struct sexp *entries, siz
                     "written into %s.",
                     edit.file.path);
         is_well = false;
-    } else if (is_well && !arguments_boolean(call, "dry-run") &&
+    } else if (is_well && !only_checks && !arguments_boolean(call, "dry-run") &&
                !regular_file_replace(&edit.file, strbuf_string(&changed), changed.len, &err)) {
         call_answer(call, true, "%s. Nothing was written into it.", err.message);
         is_well = false;
     }
-    for (size_t i = first + count; is_well && i > first; i--)
+    for (size_t i = first + count; is_well && !only_checks && i > first; i--)
         reply_fill(&call->text, sexp_nth(entries, i - 1),
                    "{inserts?Added}{inserts!Replaced} {name} (evaluation {evaluation})\n");
-    if (is_well) {
+    if (is_well && !only_checks) {
         reply_fill(&call->text, sexp_nth(entries, first), "in {shown}");
         strbuf_adds(&call->text, arguments_boolean(call, "dry-run") ? " (dry-run: not written)\n" : "\n");
         line_diff_add(&call->text, edit.text, edit.len, strbuf_string(&changed), changed.len,
@@ -540,7 +547,6 @@ static size_t store_file(struct tool_call *call, const struct sexp *entries, siz
 
 static void on_noted(struct tool_call *call, const struct outcome *o)
 {
-    (void)o;
     strbuf_adds(&call->text, "These definitions count as loaded from there.");
 }
 
@@ -565,9 +571,11 @@ static void on_definitions(struct tool_call *call, const struct outcome *o)
         sexp_write_close(&call->request);
     }
     sexp_write_close(&call->request);
-    for (size_t i = 0, count; i < sexp_count(entries); i += count)
-        if ((count = store_file(call, entries, i)) == 0)
-            return;
+    /* All are checked first, so that none is written if one is refused. */
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0, count; i < sexp_count(entries); i += count)
+            if ((count = store_file(call, entries, i, pass == 0)) == 0)
+                return;
     if (arguments_boolean(call, "dry-run"))
         call_finish(call);
     else
@@ -592,7 +600,7 @@ static void run(struct tool_call *call)
     }
     if (!arguments_has(call, "path") || !arguments_has(call, "kind") || !arguments_has(call, "name")) {
         call_answer(call, true,
-                    "Pass path, kind and name; only with from-session: true may path and kind be left out. "
+                    "Pass path, kind and name; path and kind are optional only with from-session: true. "
                     "Nothing was changed.");
         return;
     }
