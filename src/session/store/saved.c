@@ -267,9 +267,10 @@ static bool write_description(struct commit *c, struct err *err)
     char *temporary = path_in(c->directory, strrchr(c->image, '/') + 1, UNFINISHED);
     char *description = path_in(c->directory, c->name, ".json");
     FILE *file = open_own(c, temporary, O_WRONLY | O_CREAT | O_EXCL);
-    if (file != NULL)
-        json_dumpf(c->content, file, JSON_INDENT(1)); /* settle() notices an error */
-    bool ok = settle(file, temporary, err);
+    /* Text that is no UTF-8 ends the writing, too, and is no error of the file. */
+    bool is_whole = file != NULL && json_dumpf(c->content, file, JSON_INDENT(1)) == 0;
+    bool ok =
+        settle(file, temporary, err) && (is_whole || err_set(err, ERR_INVALID, "cannot write %s", temporary));
     if (ok && rename(temporary, description) != 0)
         ok = err_set_errno(err, ERR_SYSTEM, errno, "cannot rename %s", temporary);
     if (!ok)
