@@ -107,7 +107,7 @@ static void run(struct tool_call *call, struct session *s)
                     session_name(s));
     else if (c == NULL)
         call_answer(call, true,
-                    "No output with ref %d is kept in session %s. The newest is %d; the last 16 truncated "
+                    "No output with ref %d is kept in session %s. The newest is %d; the last 32 truncated "
                     "outputs are kept, and 64 MiB in all sessions together.",
                     ref, session_name(s), session_next_ref(s) - 1);
     if (c == NULL)

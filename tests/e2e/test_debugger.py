@@ -2,6 +2,7 @@
 and disassemble-function show of a frame."""
 
 import platform
+import re
 
 import mcp
 
@@ -331,9 +332,12 @@ class SeveralForms(Frames):
         self.assertEqual(1, text.count("bytes left out"))
         self.assertLess(abs(len(text) - 4000), 150)
         many = "(loop for i below 1000 collect i) " * 30
-        for text in (self.s.evaluate(many + ":end").text, self.s.evaluate(many + "(loop for i below 1000 collect i)").text):
+        for last in (":end", "(loop for i below 1000 collect i)"):
+            text = self.s.evaluate(many + last).text
             self.assertLess(len(text), 4096 + 21 * 80)
             self.assertEqual(20, text.split("=>")[0].count("get-output ref"))
+            for ref in re.findall(r"get-output ref (\d+)", text):
+                self.assertFalse(self.s.call("get-output", ref=int(ref)).is_error, ref)
             self.assertIn("\n...\n=> ", text)
 
     def test_how_far_an_evaluation_got(self):

@@ -11,7 +11,7 @@
 #include "session/output/capture.h"
 #include "session/output/output_budget.h"
 
-#define SESSION_OUTPUT_KEPT 16 /* outputs kept for get-output */
+#define SESSION_OUTPUT_KEPT 32 /* outputs kept for get-output: more than one reply names */
 
 struct strbuf;
 
