@@ -101,7 +101,7 @@ struct session {
     } place;
 
     enum session_state state;
-    enum session_step next;    /* COPYING, UNWINDING, a restore that is lost: what follows */
+    enum session_step next;    /* COPYING, UNWINDING: what follows; STARTING: what follows if it fails */
     struct worker *worker;     /* the live process; NULL when there is none */
     struct worker *scratch;    /* the copy in which the current operation runs; NULL: it runs in ${worker} */
     struct list queue;         /* of struct operation */
@@ -191,11 +191,10 @@ struct operation *session_first_operation(const struct session *s);
 /* session_enter_state(s, state, deadline_ms): 0 for no deadline; that of IDLE follows from the work that
  * is left. session_set_deadline(s, deadline_ms): DEADLINE follows then, or later (cpu_grace.h). */
 void session_enter_state(struct session *s, enum session_state state, int deadline_ms);
-
-/* session_take_step(s): the state is done with: what was given for ${s->next} follows. */
-void session_take_step(struct session *s);
-
 void session_set_deadline(struct session *s, int deadline_ms);
+
+/* session_take_step(s): the state has ended, or a start has failed: run the step that was given for it. */
+void session_take_step(struct session *s);
 
 /* session_watch_idle(host): a suspension has ended; look for the next session to be suspended. */
 void session_watch_idle(struct session_host *host);

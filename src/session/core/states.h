@@ -104,7 +104,7 @@ enum session_action {
     X(leave, COPYING, "errors/standing.c", "The error is to be left, and the copy keeps it: unwind. Without a copy, examine it first.") \
     X(go_on, COPYING, "errors/failure.c", "The operation continues after the error (run-tests), and the copy keeps the error.") \
     X(keep_state, UNWINDING, "errors/standing.c", "The evaluation has failed: make a snapshot of the state that it left behind, and look at the queue.") \
-    X(restore_lost, CHECKING, "life/rollback.c", "The image of the save does not start or is not healthy: the session is empty, and the restore is refused.") \
+    X(restore_lost, STARTING, "life/rollback.c", "The image of the save does not start or is not healthy: the session is empty, and the restore is refused.") \
     X(become, UNWINDING, "life/becoming.c", "The process began as a copy of a snapshot in an error: replay what no snapshot held, and answer the operation that waits for the process.")
 
 /* clang-format on */

@@ -142,6 +142,7 @@ void becoming_image(struct session *s, enum start_cause cause)
 {
     begin(s, cause);
     s->becoming.origin = FROM_IMAGE;
+    s->next = cause == START_RESTORE ? STEP_restore_lost : STEP_NONE;
     session_enter_state(s, SESSION_STARTING, cpu_grace_stretched(IMAGE_MS));
 }
 
@@ -270,7 +271,6 @@ void session_action_lose(struct session *s, struct event *e)
     session_count(s, METRIC_DEATHS);
     if (b->facts.cause == START_RESTORE) {
         b->is_under_way = false;
-        s->next = STEP_restore_lost;
         session_take_step(s);
         return;
     }

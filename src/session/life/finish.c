@@ -84,7 +84,7 @@ void session_action_drop(struct session *s, struct event *e)
 
 void session_action_never(struct session *s, struct event *e)
 {
-    log_error("session %s: %s cannot be %s", s->id.name, session_state_texts[s->state],
-              session_event_texts[e->kind]);
+    log_error("session %s: the event %s came in the state %s", s->id.name, session_event_texts[e->kind],
+              session_state_texts[s->state]);
     CHECK(!"an event that this state cannot have");
 }
