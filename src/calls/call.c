@@ -43,6 +43,15 @@ static void call_free(struct tool_call *call)
     free(call);
 }
 
+/* It has been answered. What it waits for besides its operation is given up, unless that keeps the result. */
+static void end(struct tool_call *call)
+{
+    person_deeds_tell(call);
+    if (call->pending != NULL && !call->is_answered)
+        call->cancel_pending(call->pending);
+    call_free(call);
+}
+
 static void run(struct tool_call *call)
 {
     const struct tool *tool = call->tool;
@@ -72,12 +81,12 @@ struct tool_call *call_start(struct toolbox *toolbox, const struct tool *tool, j
         toolbox->caller = options->author;
     call->is_document = options->is_for_resource;
     run(call);
-    if (call->operation != NULL || call->pending != NULL)
-        return call;
-    /* The call was answered already: run() either starts an operation or finishes. */
-    person_deeds_tell(call);
-    call_free(call);
-    return NULL;
+    if (call->options.done == NULL) { /* run() has answered */
+        end(call);
+        return NULL;
+    }
+    CHECK(call->operation != NULL || call->pending != NULL);
+    return call;
 }
 
 void call_cancel(void *ticket)
@@ -347,8 +356,7 @@ void call_done(void *arg, const struct outcome *outcome)
     if (call->operation != NULL)
         return;
     CHECK(call->options.done == NULL);
-    person_deeds_tell(call);
-    call_free(call);
+    end(call);
 }
 
 static void on_operation_progress(void *arg, double elapsed_s, uint64_t output_bytes, const char *message)

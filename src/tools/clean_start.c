@@ -32,15 +32,21 @@ static bool end_former(struct tool_call *call, const char *name)
     struct strbuf what = {0};
     size_t waiting;
     bool runs = former != NULL && session_running(former, &what, &waiting) >= 0;
+    bool is_used = former != NULL && !runs && session_evaluations(former) > 1;
     if (runs)
         call_answer(
             call, true,
             "A clean run goes on already, in session %s: %s. cancel-evaluation with session: %s stops it.",
             name, strbuf_string(&what), name);
+    else if (is_used)
+        call_answer(call, true,
+                    "The clean run needs the name %s, which a session that you use has. Close that first: "
+                    "reset-session with session: %s and close: true.",
+                    name, name);
     else if (former != NULL)
         sessions_close(former);
     strbuf_fini(&what);
-    return !runs;
+    return !runs && !is_used;
 }
 
 struct session *clean_start(struct tool_call *call, struct session *s)
@@ -60,9 +66,15 @@ struct session *clean_start(struct tool_call *call, struct session *s)
     json_object_set_new(call->arguments, FOR, json_string(session_name(s)));
     json_object_set_new(call->arguments, "session", json_string(name));
     call_await(call, clean, end);
-    strbuf_addf(&call->text, "From a clean start%s:",
-                session_attached(s) != NULL ? ", in the server's own Lisp and not in the image" : "");
     return clean;
+}
+
+void clean_begin_report(struct tool_call *call)
+{
+    const struct session *s = sessions_find(call->toolbox->sessions, arguments_string(call, FOR, NULL));
+    strbuf_addf(&call->text, "From a clean start%s:",
+                s != NULL && session_attached(s) != NULL ? ", in the server's own Lisp and not in the image"
+                                                         : "");
 }
 
 static void on_compared(struct tool_call *call, const struct outcome *o)

@@ -17,6 +17,9 @@ struct tool_call;
  */
 struct session *clean_start(struct tool_call *call, struct session *s);
 
+/* clean_begin_report(call): the run has ended: begin the call's text with what it is of. */
+void clean_begin_report(struct tool_call *call);
+
 /* clean_finish(call, outcome): the report of the run is in the call's text: end its session, add what the one
  * that it was for says about it, and answer. */
 void clean_finish(struct tool_call *call, const struct outcome *outcome);

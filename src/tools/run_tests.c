@@ -54,6 +54,7 @@ void run_tests_report(struct tool_call *call, const struct outcome *o)
 
 static void on_clean(struct tool_call *call, const struct outcome *o)
 {
+    clean_begin_report(call);
     add_report(call, o, true);
     clean_finish(call, o);
 }

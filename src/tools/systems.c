@@ -55,6 +55,7 @@ static void on_loaded(struct tool_call *call, const struct outcome *o)
 
 static void on_loaded_clean(struct tool_call *call, const struct outcome *o)
 {
+    clean_begin_report(call);
     if (o->kind == OUTCOME_OK) {
         strbuf_addc(&call->text, '\n');
         add_loaded(&call->text, o->reply);

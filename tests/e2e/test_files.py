@@ -286,6 +286,16 @@ class FromSession(Project):
         self.assertSucceeds(self.store(names=["helper", "second-helper"], path="src/c.lisp"))
         self.assertEqual("(in-package #:pj)\n\n(defun helper (x) x)\n\n(defun second-helper (x) x)\n", mcp.read(self.path("src/c.lisp")))
 
+    def test_of_several_files_none_is_written_if_one_is_refused(self):
+        self.load()
+        self.evaluate("(defun f (x) (+ x 2))\n(defun g (x) (list (old x)))")
+        broken = PROJECT["src/b.lisp"] + "(defun unfinished (\n"
+        mcp.write(self.path("src/b.lisp"), broken)
+        reply = self.assertIsError(self.store(names=["f", "g"]), "The parentheses of the file are unbalanced")
+        self.assertNotIn("Replaced", reply.text)
+        self.assertEqual(PROJECT["src/a.lisp"], mcp.read(self.path("src/a.lisp")))
+        self.assertEqual(broken, mcp.read(self.path("src/b.lisp")))
+
     def test_what_is_refused_writes_nothing(self):
         self.load()
         self.evaluate("(defun f (x) (+ x 2))\n(progn (defun one () 1) (defun old (x) x))")
@@ -378,6 +388,19 @@ class CleanStart(Project):
         self.edit("src/b.lisp", ("(defun g (x) (old x))", "(error \"broken\")"))
         self.assertIsError(self.clean("load-system", "pj"), "From a clean start:", "broken")
         self.assertNotIn("-clean", self.lisp.call("session-info", all=True).text)
+
+    def test_a_clean_run_that_cannot_begin_leaves_no_session(self):
+        for tool in ("run-tests", "load-system"):
+            with self.subTest(tool):
+                self.assertRegex(self.clean(tool, "no-such-system").text, r"\AThere is no system no-such-system\.")
+                self.assertNotIn("-clean", self.lisp.call("session-info", all=True).text)
+
+    def test_a_session_that_is_used_is_not_closed_for_a_clean_run(self):
+        self.assertSucceeds(self.lisp.call("create-session", name="default-clean"))
+        for code in ("(defvar *mine* 7)", "1"):
+            self.lisp.evaluate(code, session="default-clean")
+        self.assertIsError(self.clean("load-system", "pj"), "needs the name default-clean", "close: true")
+        self.assertValue(self.lisp.evaluate("*mine*", session="default-clean"), "7")
 
     def test_a_clean_run_goes_on_beside_the_session_and_is_cancelled(self):
         self.load()
