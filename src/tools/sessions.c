@@ -30,30 +30,45 @@
 #define MOST_SYSTEM_BYTES 1000 /* of the names in a reply; the last may be longer */
 #define MEMORY_MS 20           /* for reading the memory of processes: no other call is served meanwhile */
 
-/* The name of the system that a call has loaded, as the journal has it (call_add_system_form()); NULL: it was
+/* The name of the system that a call has loaded, as the journal has it (systems_add_form()); NULL: it was
  * none. */
 static const char *system_of(const struct journal_entry *entry, size_t *len)
 {
-    static const char *const calls[] = {"(asdf:load-system ", "(ql:quickload ", "(progn (asdf:load-asd "};
-    bool is_load = false;
-    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
-        is_load = is_load || strncmp(entry->code, calls[i], strlen(calls[i])) == 0;
-    const char *end = is_load ? strrchr(entry->code, '"') : NULL, *start = end;
+    static const char *const calls[] = {"(asdf:load-system \"", "(ql:quickload \"", "(progn (asdf:load-asd "};
+    const char *end = strrchr(entry->code, '"'), *start = end;
+    if (entry->is_undone || entry->outcome != JOURNAL_OK || end == NULL ||
+        end[1 + strspn(end + 1, ")")] != '\0')
+        return NULL;
     while (start > entry->code && start[-1] != '"')
         start--;
     *len = (size_t)(end - start);
-    return start == entry->code || entry->is_undone || entry->outcome != JOURNAL_OK ? NULL : start;
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        size_t head = strlen(calls[i]);
+        bool has_path = i == 2; /* other strings come before the name */
+        if (strncmp(entry->code, calls[i], head) == 0 && (has_path || start == entry->code + head))
+            return *len > 0 ? start : NULL;
+    }
+    return NULL;
 }
 
 static void add_systems(struct strbuf *out, const struct session *s)
 {
     const struct journal_entry *entry;
+    struct strbuf named = {0}; /* each between line ends, which no name has */
+    strbuf_addc(&named, '\n');
     for (size_t i = 0; (entry = journal_at(session_journal(s), i)) != NULL; i++) {
         size_t len = 0;
         const char *name = system_of(entry, &len);
-        if (name != NULL && out->len < MOST_SYSTEM_BYTES)
+        if (name == NULL || out->len >= MOST_SYSTEM_BYTES)
+            continue;
+        char *line = strbuf_format("\n%.*s\n", (int)len, name);
+        if (strstr(strbuf_string(&named), line) == NULL) {
+            strbuf_adds(&named, line + 1);
             strbuf_addf(out, "%s%.*s", out->len == 0 ? "\nNo longer loaded: " : ", ", (int)len, name);
+        }
+        free(line);
     }
+    strbuf_fini(&named);
 }
 
 static void on_reset(struct tool_call *call, const struct outcome *o)

@@ -336,7 +336,9 @@ class Resetting(mcp.TestCase):
         s = self.start_server(cwd=folder)
         self.assertSucceeds(s.call("create-session", name="work", systems=["one"]))
         self.assertSucceeds(s.call("load-system", session="work", system=os.path.join(folder, "two.asd")))
+        self.assertSucceeds(s.call("load-system", session="work", system="two", force=True))
         s.call("load-system", session="work", system="three")
+        s.evaluate('(asdf:load-system "one") (format t "done")', session="work")
         text = s.call("reset-session", session="work").text
         self.assertEqual("Session reset. All definitions cleared.\nCurrent package: CL-USER\nNo longer loaded: one, two", text.strip())
         self.assertNotIn("No longer", s.call("reset-session", session="work").text)
