@@ -185,10 +185,10 @@ static size_t share_of(const struct sexp *reply, size_t most)
 }
 
 /* A line for all of them if they are short, otherwise one for each. */
-static void add_earlier(struct strbuf *out, struct session *s, const struct sexp *reply, size_t most)
+static void add_earlier(struct strbuf *out, struct session *s, const struct sexp *reply, size_t share)
 {
     const struct sexp *earlier = reply_get(reply, "earlier");
-    size_t count = earlier_count(reply), share = share_of(reply, most), sum = 0;
+    size_t count = earlier_count(reply), sum = 0;
     for (size_t i = 0; i < count; i++)
         sum += value_len(earlier, i);
     for (size_t i = 0; i < count; i++) {
@@ -205,8 +205,8 @@ static void add_values(struct strbuf *out, const struct outcome *o, size_t most)
     section_begin(out, HEADING_NONE);
     if (sexp_count(reply_get(o->reply, "earlier")) > 0) {
         section_add_line(out, "; Earlier values:");
-        add_earlier(out, o->session, o->reply, most);
         most = share_of(o->reply, most);
+        add_earlier(out, o->session, o->reply, most);
     }
     report_values(out, o, most);
     const char *settings = sexp_string(reply_get(o->reply, "settings"), NULL);
@@ -226,7 +226,7 @@ static void note_forms_done(const struct outcome *o, const struct sexp *reply, s
                              : "The form before the one that failed was evaluated");
         if (sexp_count(reply_get(reply, "earlier")) > 0) {
             strbuf_adds(&text, "; values:");
-            add_earlier(&values, o->session, reply, most);
+            add_earlier(&values, o->session, reply, share_of(reply, most));
             text_add_hanging(&text, strbuf_string(&values), values.len, "  ");
             strbuf_fini(&values);
         } else {
@@ -301,9 +301,9 @@ bool report_begin(struct strbuf *out, const struct outcome *o, size_t max_output
         max_output = MOST_OF_A_FAILURE;
     if (!session_notices(o->session)->is_held) {
         struct capture *between = session_between(o->session);
+        note_logged_error(o, between); /* before it is kept for get-output, and moved away */
         if (!capture_is_blank(between))
             add_capture(out, HEADING_BETWEEN, o->session, between, max_output);
-        note_logged_error(o, between);
         capture_fini(between);
     }
     note_logged_error(o, o->output[WORKER_STDERR]);
