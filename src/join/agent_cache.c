@@ -77,8 +77,9 @@ bool agent_cache_open(struct agent_cache *cache, const char *implementation, con
     snprintf(name, sizeof name, "cl-mcp-server/joined-%s", hash);
     if (!user_directory("XDG_CACHE_HOME", ".cache", name, directory, sizeof directory))
         return err_set(err, ERR_NOT_FOUND, "there is no home directory");
-    /* The image runs what lies there. */
-    char *trusted = user_directory_make(directory, err) ? user_directory_trusted(directory) : NULL;
+    if (!user_directory_make(directory, err))
+        return false;
+    char *trusted = user_directory_trusted(directory); /* the image runs what lies there */
     if (trusted == NULL)
         return err_set(err, ERR_SYSTEM, "%s is not a directory that only this user can change", directory);
     strbuf_addf(&cache->source, "%s/agent.lisp", trusted);

@@ -98,10 +98,10 @@ static bool is_of_confined(unsigned long inode)
     const struct dirent *entry;
     int64_t own = count_filters("self");
     bool is_found = false, is_confined = false;
-    while (processes != NULL && (entry = readdir(processes)) != NULL)
+    while (processes != NULL && !is_confined && (entry = readdir(processes)) != NULL)
         if (isdigit((unsigned char)entry->d_name[0]) && has_socket(entry->d_name, inode)) {
             is_found = true;
-            is_confined = is_confined || count_filters(entry->d_name) > own;
+            is_confined = count_filters(entry->d_name) > own;
         }
     if (processes != NULL)
         closedir(processes);

@@ -90,7 +90,8 @@ static void on_failed(void *arg, const struct err *err)
         s->why =
             strbuf_format("Process %" PRId64 ", which was joined, has ended. %s", process->pid, err->message);
     else if (process->is_here)
-        s->why = strbuf_format("Process %" PRId64 ", which was joined, is there but does not answer%s. %s",
+        s->why = strbuf_format("Process %" PRId64
+                               ", which was joined, still runs, but could not be joined again%s. %s",
                                process->pid, image_process_why_silent(process), err->message);
     else
         s->why = xstrdup(err->message);
