@@ -37,7 +37,7 @@ struct tool_call *call_start(struct toolbox *toolbox, const struct tool *tool, j
 void call_answer_question(struct tool_call *call, int64_t question, const char *text, size_t len);
 void call_dismiss_question(struct tool_call *call, int64_t question);
 
-/* call_let_go(call): its client was told that it continues. */
+/* call_let_go(call): its client was answered early; keep running. */
 void call_let_go(struct tool_call *call);
 
 /* call_cancel(ticket): stop the work of a call; done and on_progress will not run after this. */

@@ -107,7 +107,6 @@ static void on_look(uv_timer_t *timer)
 /* News arrives in the middle of other work, so it is handled a moment later. */
 static void on_news(void *arg, struct session *s, enum sessions_news news)
 {
-    (void)news;
     struct evaluation_wait *w = arg;
     if (w->asking == NULL && strcmp(session_name(s), arguments_session_name(w->call)) == 0)
         uv_timer_start(w->timer, on_look, 0, 0);

@@ -19,7 +19,6 @@
 
 struct evaluations;
 struct session;
-struct session_evaluation;
 struct sessions;
 
 /* The number of results that are kept for all sessions together; the oldest is dropped for the next. */

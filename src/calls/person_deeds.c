@@ -54,8 +54,8 @@ static bool is_given(const struct tool_call *call, const char *name)
     return arguments_has(call, name) && !json_is_false(json_object_get(call->arguments, name));
 }
 
-/* A restart that was chosen by its number is told by its name; ${r} may be NULL. */
-static json_t *restart_name(const struct error_record *r, const char *given)
+/* The name of the restart that ${given} names or numbers; ${r} may be NULL. */
+static const char *restart_name(const struct error_record *r, const char *given)
 {
     char *end;
     unsigned long long number = strtoull(given, &end, 10);
@@ -63,7 +63,7 @@ static json_t *restart_name(const struct error_record *r, const char *given)
                                      ? NULL
                                      : sexp_nth(error_record_restarts(r), (size_t)number - 1);
     const char *name = sexp_string(sexp_nth(restart, 0), NULL);
-    return json_string(name != NULL ? name : given);
+    return name != NULL ? name : given;
 }
 
 static void add_deed(const struct tool_call *call, const struct session *s, struct strbuf *out)
@@ -83,9 +83,9 @@ static void add_deed(const struct tool_call *call, const struct session *s, stru
     }
     const struct error_record *r =
         session_find_error(s, (int)arguments_integer(call, "index", (int64_t)call->since));
-    json_t *name = restart_name(r, arguments_string(call, "restart", NULL));
-    add_argument(out, name);
-    json_decref(name);
+    const char *name = restart_name(r, arguments_string(call, "restart", NULL));
+    strbuf_addc(out, ' ');
+    section_add_first_line(out, name, strlen(name), LONGEST_SHOWN);
     if (r != NULL)
         strbuf_addf(out, " of error %d", r->sequence);
 }

@@ -18,7 +18,6 @@ struct events;
 struct saved_store;
 struct sessions;
 struct tasks;
-struct tool;
 struct tool_table;
 struct zygotes;
 

@@ -37,8 +37,8 @@ void events_read(struct events *all, struct session *s, int64_t after, int64_t b
 void events_add(struct events *all, struct session *s, const char *kind, const struct author *author,
                 json_t *members);
 
-/* events_ask(all, s, evaluation, question, prompt): tell those who look on what the evaluation asks.
- * events_end_questions(all): nobody looks on any longer: what was asked so ends with end of file. */
+/* events_ask(all, s, evaluation, question, prompt): tell the readers of the log what the evaluation asks.
+ * events_end_questions(all): the last reader has gone: answer each of these questions with end of file. */
 void events_ask(struct events *all, struct session *s, uint64_t evaluation, int64_t question,
                 const char *prompt);
 void events_end_questions(struct events *all);

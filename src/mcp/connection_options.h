@@ -7,14 +7,13 @@
 #include <stdbool.h>
 
 #include "mcp/transport.h"
-#include "tools/table.h"
 
 struct extension;
 struct toolbox;
 
 struct connection_options {
     struct toolbox *toolbox;     /* borrowed, outlives the connection; NULL only in tests */
-    const char *listing;         /* borrowed; as listing_of(&tool_table, ) takes it, already checked */
+    const char *listing;         /* borrowed; as listing_of() takes it, already checked */
     bool wants_structured;       /* --structured */
     const char *default_session; /* borrowed */
     bool initializes_once;       /* refuse a second initialize */

@@ -3,8 +3,6 @@
  */
 #include "mcp/tool_answer.h"
 
-#include <string.h>
-
 #include <jansson.h>
 
 #include "base/json_write.h"

@@ -41,8 +41,8 @@ struct options {
     const char *attach;    /* valid; NULL: sessions are Lisps of the server's own */
     bool allows_attach;    /* --allow-attach */
     bool is_attach_read_only;
-    bool sends_secret; /* --attach-secret */
-    enum image_announces announces;
+    bool sends_secret;              /* --attach-secret */
+    enum image_announces announces; /* the order of its row */
     size_t lock_grace_s;
     bool is_sandbox_given; /* --sandbox, possibly off */
     struct confinements_options confinement;

@@ -300,17 +300,15 @@ static int limit_modes(scmp_filter_ctx filter)
     return wrong != 0 ? wrong : seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(openat2), 0);
 }
 
-/* Refuse a call whose ${argument} has the ${value} in the bits of ${mask}; the older call of the same effect
- * has the argument one place earlier, and not every architecture has it. */
-static int refuse_both(scmp_filter_ctx filter, int error, int call, int older_call, unsigned argument,
-                       uint64_t mask, uint64_t value)
+/* Refuse a call whose third argument has the ${value} in the bits of ${mask}; in the older call of the same
+ * effect the argument is the second, and not every architecture has that call. */
+static int refuse_both(scmp_filter_ctx filter, int error, int call, int older_call, uint64_t mask,
+                       uint64_t value)
 {
     uint32_t action = SCMP_ACT_ERRNO((uint32_t)error);
-    int wrong =
-        seccomp_rule_add(filter, action, call, 1, SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, mask, value));
+    int wrong = seccomp_rule_add(filter, action, call, 1, SCMP_A2(SCMP_CMP_MASKED_EQ, mask, value));
     if (wrong == 0)
-        wrong = seccomp_rule_add(filter, action, older_call, 1,
-                                 SCMP_CMP(argument - 1, SCMP_CMP_MASKED_EQ, mask, value));
+        wrong = seccomp_rule_add(filter, action, older_call, 1, SCMP_A1(SCMP_CMP_MASKED_EQ, mask, value));
     return wrong == -EDOM ? 0 : wrong;
 }
 
@@ -321,7 +319,7 @@ static int limit_devices(scmp_filter_ctx filter)
     int wrong = 0;
     for (uint64_t kind = 0; kind <= S_IFMT && wrong == 0; kind += S_IFIFO) /* the least bit of S_IFMT */
         if (kind != S_IFIFO)
-            wrong = refuse_both(filter, EPERM, SCMP_SYS(mknodat), SCMP_SYS(mknod), 2, S_IFMT, kind);
+            wrong = refuse_both(filter, EPERM, SCMP_SYS(mknodat), SCMP_SYS(mknod), S_IFMT, kind);
     return wrong;
 }
 
@@ -332,7 +330,7 @@ static int limit_emptying(scmp_filter_ctx filter)
     static const uint64_t modes[] = {O_RDONLY, O_ACCMODE};
     int wrong = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(truncate), 0);
     for (size_t i = 0; i < sizeof modes / sizeof modes[0] && wrong == 0; i++)
-        wrong = refuse_both(filter, EACCES, SCMP_SYS(openat), SCMP_SYS(open), 2, O_ACCMODE | O_TRUNC,
+        wrong = refuse_both(filter, EACCES, SCMP_SYS(openat), SCMP_SYS(open), O_ACCMODE | O_TRUNC,
                             modes[i] | O_TRUNC);
     return wrong;
 }

@@ -193,9 +193,9 @@ static bool ends_word(char byte)
     return (unsigned char)byte < 0x80 && !isalnum((unsigned char)byte) && byte != '-';
 }
 
-/* Does the shown part of the message contain the slot's value? It may write a value otherwise than the
- * printer does: in "(/ 1 0)" stands (1 0), in "file a" #P"a", in "A" :A. Slots of the Lisp's own conditions
- * that are NIL were not given. */
+/* Does the shown part of the message contain the slot's value? A message may write a value differently from
+ * the printer: "(/ 1 0)" contains (1 0), "file a" contains #P"a", "A" contains :A. In conditions of the Lisp
+ * itself, a slot that is NIL was not given. */
 static bool is_in_message(const struct error_record *r, const struct sexp *slot)
 {
     size_t len = 0, message_len = strnlen(r->message, MOST_MESSAGE_BYTES);

@@ -2,7 +2,6 @@
  * Responsible for replies as data, for the page of the window: what the texts are made from, without words
  * for agents.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/strbuf.h"

@@ -162,8 +162,9 @@ static void add_behind(const struct fact *f, struct strbuf *out)
     strbuf_adds(out, "; cancel-evaluation stops that, and other sessions are free");
 }
 
-/* A program's text, as an error's message, is among the server's sentences. What a person says has a section
- * of its own, and a sentence that is whole already has what it quotes in this form. */
+/* Texts of the program, such as an error's message, stand among the server's sentences, so their lines hang.
+ * A person's remark (FACT_STAGED) has its own section, and in a finished sentence (FACT_TEXT) the quotations
+ * hang already. */
 static void add_text(struct strbuf *out, const char *text, bool is_hanging)
 {
     if (text != NULL)

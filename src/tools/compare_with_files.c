@@ -2,16 +2,16 @@
  * compare-with-files: how the definitions of the session and of its files differ. The image compares; the
  * server sends what was evaluated.
  */
-#include "session/records/journal.h"
-#include "session/work/history.h"
 #include "calls/arguments.h"
 #include "calls/look_up.h"
 #include "calls/tool_call.h"
 #include "report/reply.h"
 #include "session/session.h"
+#include "session/work/history.h"
 
 static const struct {
     const char *key, *title;
+    bool is_remark; /* and no difference */
 } groups[] = {
     {"session", "Only in the session"},
     {"replaced", "Replaced in the session"},
@@ -20,8 +20,8 @@ static const struct {
     {"gone", "Gone from the file"},
     {"moved", "Moved"},
     {"uncomparable", "Cannot be compared"},
-    {"values", "Not a difference, but other values"},
-    {"problems", "Files"},
+    {"values", "Not a difference, but other values", true},
+    {"problems", "Files", true},
 };
 
 static void on_compared(struct tool_call *call, const struct outcome *o)
@@ -29,7 +29,7 @@ static void on_compared(struct tool_call *call, const struct outcome *o)
     bool differs = false;
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
         const struct sexp *group = reply_get(o->reply, groups[i].key);
-        differs = differs || (i < 7 && sexp_count(group) > 0);
+        differs = differs || (!groups[i].is_remark && sexp_count(group) > 0);
         if (sexp_count(sexp_get(group, 0, "items")) == 0)
             continue;
         strbuf_addf(&call->text, "%s%s:", call->text.len > 0 ? "\n\n" : "", groups[i].title);

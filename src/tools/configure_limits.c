@@ -14,8 +14,8 @@ static void on_noted(struct tool_call *call, const struct outcome *o)
 
 /* Why a session lacks a limit, by whether it is an image that a person runs. */
 static const char *const why_not[] = {
-    "max-memory is of a session that is an image which a person runs (attach); of others the option "
-    "--max-memory sets it. Nothing was changed.",
+    "max-memory can be set only for an image that a person runs (attach). For other sessions, start the "
+    "server with --max-memory. Nothing was changed.",
     "This session is an image that a person runs (attach): its heap was given to it when it was started, and "
     "it is never copied, so there is neither max-heap nor checkpoint-limit. Nothing was changed.",
 };

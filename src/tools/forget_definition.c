@@ -1,6 +1,7 @@
 /*
  * forget-definition: remove from the image what the files no longer define.
  */
+#include "base/text.h"
 #include "calls/arguments.h"
 #include "calls/call.h"
 #include "calls/tool_call.h"
@@ -20,8 +21,7 @@ static void run(struct tool_call *call, struct session *s)
 {
     struct strbuf code = {0};
     strbuf_adds(&code, "nil ; forget-definition ");
-    for (const char *c = arguments_string(call, "name", NULL); *c != '\0'; c++)
-        strbuf_addc(&code, *c == '\n' || *c == '\r' ? ' ' : *c);
+    text_add_line(&code, arguments_string(call, "name", NULL));
     call_evaluate(call, s, code.bytes, code.len, on_forgotten);
     strbuf_fini(&code);
 }

@@ -213,7 +213,7 @@ void scratch_fail(struct session *s, struct error_record *r)
 void session_action_refuse_scratch(struct session *s, struct event *e)
 {
     if (s->current->sequence == 0 && s->flags.has_threads) {
-        /* Beside threads what needs no error's copy runs in the process itself. */
+        /* With threads running, run it in the process itself. */
         s->current->kind = OPERATION_RUN;
         s->current = NULL;
         leave(s);

@@ -10,7 +10,6 @@
 #include "session/core/core.h"
 #include "session/life/becoming.h"
 #include "session/process/process.h"
-#include "session/snapshots/checkpointing.h"
 #include "session/snapshots/copies.h"
 #include "session/work/answer.h"
 #include "session/work/run.h"

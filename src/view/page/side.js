@@ -87,7 +87,7 @@ export class Side {
       ['Time of an evaluation', latency, latency.length && `last ${duration(latency.at(-1))}, longest ${duration(Math.max(...latency))}`],
       ['Memory', this.memory, this.memory.length && `now ${mebibytes(this.memory.at(-1))}`],
     ].map(([name, numbers, text]) => make('figure', {}, make('figcaption', {}, name, make('span', {class: 'quiet', text: text ? ` ${text}` : ' no data yet'})),
-      numbers.length > 1 && plot(numbers, {name: `${name}: ${text}, ${count(numbers.length, 'measurement')}`, width: 240, height: 36}))));
+      numbers.length > 1 && plot(numbers, {name: `${name}: ${text}, ${count(numbers.length, 'measurement')}`, height: 36}))));
   }
 }
 
